@@ -3,6 +3,7 @@ package drive
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -188,16 +189,23 @@ func (r *run) greet(l *lane) (whole bool, err error) {
 	return false, nil
 }
 
-var errWhole = errors.New("the peer closed the connection, which ends the response")
+var (
+	errWhole    = errors.New("the peer closed the connection, which ends the response")
+	errCutShort = errors.New("connection closed in mid-response: its end was to be the response's, but TLS was not " +
+		"ended (close_notify)")
+)
 
 // missed says what a failed receive means: nil, go on; errWhole; or a failure.
 func (r *run) missed(l *lane, err error, now time.Duration) error {
 	switch {
 	case isEOF(err):
-		if err = l.conn.closed(); err == nil {
-			return errWhole
+		if ended := l.conn.closed(); ended != nil {
+			return ended
 		}
-		return err
+		if errors.Is(err, io.ErrUnexpectedEOF) { // TLS: anybody may have cut it short (RFC 9112, section 9.8)
+			return errCutShort
+		}
+		return errWhole
 	case err == errTimeout && now < l.by && l.timer != nil:
 		return l.timer.expire(now)
 	}

@@ -125,7 +125,30 @@ func (r *rawPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 // netPipe is a connection of package net, for engines with goroutines: a wait
 // costs a trip through the runtime's poller and scheduler, 1.5–2 µs on one CPU
 // and 7–14 µs on two, which lies inside the RTT.
-type netPipe struct{ conn net.Conn }
+type netPipe struct {
+	conn  net.Conn
+	under *ending // of TLS: what lies below it
+}
+
+// An ending is a connection that notes its end: crypto/tls says io.EOF of one that was ended without close_notify, too.
+type ending struct {
+	*net.TCPConn
+	ended bool
+}
+
+func (e *ending) Read(b []byte) (int, error) {
+	n, err := e.TCPConn.Read(b)
+	e.ended = e.ended || err == io.EOF
+	return n, err
+}
+
+// endOf is io.EOF of TLS as what it is: without close_notify it is not known to be the other side's end.
+func endOf(err error, below bool) error {
+	if err == io.EOF && below {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
 
 func (n netPipe) close() { n.conn.Close() }
 
@@ -163,6 +186,8 @@ func (n netPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 		switch err = plain(err); {
 		case count > 0:
 			return count, nil
+		case err == io.EOF:
+			return 0, endOf(err, n.under != nil && n.under.ended)
 		case err == nil: // an empty datagram
 			return 0, nil
 		case err != errTimeout || p.now() >= by:

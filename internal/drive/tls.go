@@ -87,12 +87,13 @@ func (s *secret) open(r *run, by time.Duration) (pipe, error) {
 		return nil, plain(err)
 	}
 	conn.SetDeadline(r.base.Add(by))
-	c := tls.Client(conn, s.tls)
+	under := &ending{TCPConn: conn.(*net.TCPConn)}
+	c := tls.Client(under, s.tls)
 	if err := s.handshake(c); err != nil {
 		conn.Close()
 		return nil, plain(err)
 	}
-	return netPipe{c}, nil
+	return netPipe{c, under}, nil
 }
 
 func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
@@ -119,7 +120,7 @@ func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
 		}
 		return nil, plain(err)
 	}
-	return netPipe{c}, nil
+	return netPipe{conn: c}, nil
 }
 
 // openTLS puts TLS over a raw blocking socket, all of it on this thread.
@@ -167,7 +168,7 @@ func (t *tlsPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 	if n > 0 {
 		err = nil // what stands behind it comes again with the next read
 	}
-	return n, err
+	return n, endOf(err, t.raw.ended)
 }
 
 // close says goodbye, but waits for nobody.
@@ -182,6 +183,7 @@ type rawConn struct {
 	p     *pacer
 	by    time.Duration
 	wrote bool // since this was cleared
+	ended bool // the peer has ended it
 }
 
 func (c *rawConn) Close() error                     { c.close(); return nil }
@@ -200,12 +202,14 @@ func (c *rawConn) Read(b []byte) (int, error) {
 		case e != 0:
 			return 0, e
 		case n == 0:
+			c.ended = true
 			return 0, io.EOF
 		default:
 			return n, nil
 		}
 	}
 	n, err := c.receive(c.p, b, c.by)
+	c.ended = c.ended || err == io.EOF
 	if err == nil && c.p.now() >= c.by {
 		err = errTimeout
 	}

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -109,6 +110,39 @@ func TestTLSBadServers(t *testing.T) {
 		sound(t, xs)
 		if r.Quality.Reconnects < 6-concurrency {
 			t.Errorf("concurrency %d: %d reconnects", concurrency, r.Quality.Reconnects)
+		}
+	}
+}
+
+// A response that ends with its connection is whole only if TLS has been ended, too: else anybody may have cut it short
+// (RFC 9112, section 9.8). One of a length needs no such end.
+func TestTLSCutShort(t *testing.T) {
+	const untilClose, ofALength = "HTTP/1.1 200 OK\r\n\r\nok", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	pair := httptest.NewUnstartedServer(nil)
+	pair.StartTLS() // for its certificate
+	defer pair.Close()
+	for _, c := range []struct {
+		response string
+		ends     bool
+		want     string
+	}{
+		{untilClose, true, ""}, {untilClose, false, errCutShort.Error()}, {ofALength, true, ""}, {ofALength, false, ""},
+	} {
+		url := "https" + strings.TrimPrefix(hostile(t, func(raw net.Conn, _ int) {
+			conn := tls.Server(raw, &tls.Config{Certificates: pair.TLS.Certificates})
+			if answer(conn, bufio.NewReader(conn), c.response) && c.ends {
+				conn.CloseWrite()
+			}
+		}), "http")
+		for _, concurrency := range []int{1, 2} {
+			_, xs := drive(t, Spec{URL: url, Concurrency: concurrency, Connection: PerRequest,
+				Credentials: Credentials{Insecure: true}}, Load{Schedule: ClosedLoop(4, 0)}, Fixed("x"))
+			for _, x := range xs {
+				if x.Failure != c.want || x.In != 2 && c.want == "" {
+					t.Errorf("%q, close_notify %v, concurrency %d: failure %q, want %q; %d bytes", c.response, c.ends, concurrency,
+						x.Failure, c.want, x.In)
+				}
+			}
 		}
 	}
 }
