@@ -44,6 +44,15 @@ func (ep *endpoint) agree(asked uint8) uint8 {
 	return min(asked, ep.szx)
 }
 
+// fitting is the size exponent of a block of an answer to one asked for so: what the client takes in one message.
+func (ep *endpoint) fitting(t *task, asked uint8) uint8 {
+	szx := ep.agree(asked)
+	if t.stream == nil || t.stream.room() >= 16<<min(szx, maxSZX) {
+		return szx
+	}
+	return szxOf(t.stream.room())
+}
+
 // receiveBlock takes one block of a request's body: RFC 7959, sections 2.3 to 2.5.
 func (ep *endpoint) receiveBlock(t *task, now time.Duration) (whole bool) {
 	b, p := t.block1, t.in.Payload
@@ -134,8 +143,8 @@ func (ep *endpoint) respond(t *task, now time.Duration) {
 	if !t.has2 {
 		t.block2.SZX = ep.szx
 	}
-	t.whole = t.stream != nil && !t.has2 && len(r.Body) <= t.stream.most-overhead
-	if t.whole || len(r.Body) <= min(t.block2.Size(), 16<<ep.szx) {
+	t.whole = t.stream != nil && !t.has2 && len(r.Body) <= t.stream.room()
+	if t.whole || len(r.Body) <= 16<<min(ep.fitting(t, t.block2.SZX), maxSZX) {
 		ep.slice(t, r.Code, r.Format, r.Body, nil)
 		return
 	}
@@ -160,10 +169,10 @@ func (ep *endpoint) respond(t *task, now time.Duration) {
 
 // slice answers with the block asked for and says whether it was the last.
 func (ep *endpoint) slice(t *task, code Code, format Format, body []byte, tag []byte) (last bool) {
-	szx := ep.agree(t.block2.SZX)
+	szx := ep.fitting(t, t.block2.SZX)
 	at, size := t.block2.Offset(), 16<<min(szx, maxSZX)
 	if szx == bert {
-		size = max(t.stream.most-overhead, size) / size * size
+		size = t.stream.room() / size * size
 	}
 	if t.whole {
 		size = max(size, len(body))

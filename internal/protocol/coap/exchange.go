@@ -174,6 +174,9 @@ func (x *ClientExchange) Start(c *Call, now time.Duration) {
 	x.call, x.err, x.reply = c, nil, Reply{}
 	x.up = szxOf(x.params.BlockSize)
 	x.down = x.up
+	if x.stream != nil {
+		x.up = min(x.up, szxOf(x.stream.room()))
+	}
 	x.sent, x.retransmissions, x.etagLen = 0, 0, 0
 	x.body, x.first = x.body[:0], true
 	x.uploading = len(c.Body) > x.whole()
@@ -184,13 +187,13 @@ func (x *ClientExchange) Start(c *Call, now time.Duration) {
 // whole is the largest body of a request that goes without blocks.
 func (x *ClientExchange) whole() int {
 	if x.stream != nil {
-		return max(x.stream.most-overhead, BaseWhole)
+		return x.stream.room()
 	}
 	return 16 << x.up
 }
 
-// BaseWhole is the largest body, in B, of a request over TCP that goes whole to every server.
-const BaseWhole = 1024
+// BaseWhole is the largest body, in B, of a request over TCP that goes whole to a server that has said nothing.
+const BaseWhole = baseMessageSize - overhead
 
 // ask makes the datagram for the next block, of the request or of the response.
 func (x *ClientExchange) ask(now time.Duration) {
@@ -265,10 +268,10 @@ func (x *ClientExchange) addBlocks() bool {
 	// Early negotiation (RFC 7959, section 2.4) costs two bytes: only where 1024 would be too large.
 	if x.asks || last && x.down < maxSZX {
 		x.asks = true
-		x.asked = Block{Num: uint32(len(x.body) >> (x.down + 4)), SZX: x.down}
+		x.asked = Block{Num: uint32(len(x.body) >> (min(x.down, maxSZX) + 4)), SZX: x.down}
 		m.AddBlock(Block2, x.asked)
 	}
-	return x.sent/size <= MaxBlockNum && len(x.body)>>(x.down+4) <= MaxBlockNum
+	return x.sent/size <= MaxBlockNum && len(x.body)>>(min(x.down, maxSZX)+4) <= MaxBlockNum
 }
 
 func (m *Message) addFormat(n OptionNumber, f Format) {

@@ -161,9 +161,7 @@ func (x *ClientExchange) downloaded(now time.Duration) {
 		x.body = x.body[:0] // an error in the midst: its own payload is the reply
 		x.finish()
 		return
-	case has && (!b2.Valid() || offset != len(x.body) || x.asks && b2.SZX > x.asked.SZX),
-		has && b2.More && len(m.Payload) != b2.Size(),
-		has && len(m.Payload) > b2.Size(),
+	case has && (!x.takes(b2) || offset != len(x.body) || x.asks && b2.SZX > x.asked.SZX || !b2.fits(len(m.Payload))),
 		!has && len(x.body) > 0:
 		x.fail(ErrBlock)
 		return
@@ -176,11 +174,18 @@ func (x *ClientExchange) downloaded(now time.Duration) {
 	}
 	if has && b2.More {
 		x.body = append(x.body, m.Payload...)
-		x.down = min(x.down, b2.SZX)
+		if x.down = min(x.down, b2.SZX); b2.SZX == bert {
+			x.down = bert
+		}
 		x.ask(now)
 		return
 	}
 	x.finish()
+}
+
+// takes says whether a block of a response is of a size that there is; several at once only over TCP.
+func (x *ClientExchange) takes(b Block) bool {
+	return b.Valid() || x.stream != nil && b.SZX == bert && b.Num <= MaxBlockNum
 }
 
 func (x *ClientExchange) finish() {

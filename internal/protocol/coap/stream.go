@@ -20,6 +20,7 @@ const (
 	Abort   Code = 7<<5 | 5
 
 	maxMessageSize OptionNumber = 2 // of a CSM
+	blockWise      OptionNumber = 4 // likewise: blocks are understood, and with a limit above baseMessageSize BERT, too
 	badCSMOption   OptionNumber = 2 // of an Abort
 )
 
@@ -139,8 +140,12 @@ func (s *signaler) greet(limit int) {
 	s.m.Clear()
 	s.m.Code = CSM
 	s.m.AddUint(maxMessageSize, uint32(limit))
+	s.m.Add(blockWise, nil)
 	s.out = s.m.AppendStream(s.out[:0])
 }
+
+// room is the largest body, in B, that goes to the peer in one message.
+func (s *signaler) room() int { return max(s.most-overhead, 16) }
 
 // heard takes a signal; an error is why the connection must end. Unknown critical
 // options and codes are answered by Abort (section 5.2).

@@ -127,6 +127,87 @@ func TestStreamWithoutCSM(t *testing.T) {
 	}
 }
 
+// A peer may take less than 1152 bytes (RFC 8323, section 5.3.1): then no message is longer, neither way.
+func TestStreamOfSmallMessages(t *testing.T) {
+	at := startTCP(t, &Server{Handler: echo})
+	for _, most := range []int{100, 200, 600, 1151} {
+		conn, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		x := NewStreamExchange(Params{}, &Settings{most: most}, 1)
+		x.signal.greet(most) // a longer one is an error here
+		for x.Start(&Call{Method: POST, Path: "echo", Body: pattern(3000)}, 0); !x.Done(); {
+			for b := x.Next(); b != nil; b = x.Next() {
+				if len(b) > most {
+					t.Errorf("%d bytes sent in one message to a peer that takes %d", len(b), most)
+				}
+				conn.Write(b)
+			}
+			n, err := conn.Read(x.Space())
+			if err == nil {
+				err = x.Took(n, 0)
+			}
+			if err != nil {
+				t.Fatalf("we take %d bytes: %v", most, err)
+			}
+		}
+		if r, err := x.Result(); err != nil || !bytes.Equal(r.Body, pattern(3000)) {
+			t.Errorf("we take %d bytes: got %d, %v", most, len(r.Body), err)
+		}
+		conn.Close()
+	}
+}
+
+// Both ends say that they understand blocks, and several in one message (RFC 8323, section 5.3.2); and our client takes
+// them so, each as large as the server makes it.
+func TestStreamClientTakesBERT(t *testing.T) {
+	x := NewStreamExchange(Params{}, new(Settings), 1)
+	var csm Message
+	if n, err := csm.DecodeStream(x.Next(), 100); err != nil || n == 0 {
+		t.Fatal(n, err)
+	}
+	most, _ := csm.Uint(maxMessageSize)
+	if v, says := csm.Option(blockWise); !says || len(v) > 0 || most <= baseMessageSize {
+		t.Errorf("says blocks: %v %x, and takes %d bytes", says, v, most)
+	}
+	body, asked := pattern(10_000), 0
+	for x.Start(&Call{Method: GET, Path: "large"}, 0); !x.Done(); asked++ {
+		var m, a Message
+		if n, err := m.DecodeStream(x.Next(), 1000); err != nil || n == 0 {
+			t.Fatal(n, err)
+		}
+		at := 0
+		if b, ok := m.Block(Block2); ok != (asked > 0) || ok && b.SZX != bert {
+			t.Fatalf("request %d asks for %+v, %v", asked, b, ok)
+		} else if ok {
+			at = b.Offset()
+		}
+		end := min(at+4096, len(body))
+		a.Code, a.Token, a.Payload = Content, m.Token, body[at:end]
+		a.AddBlock(Block2, Block{uint32(at / 1024), end < len(body), bert})
+		for b := a.AppendStream(nil); len(b) > 0; {
+			n := copy(x.Space(), b)
+			if err := x.Took(n, 0); err != nil {
+				t.Fatal(err)
+			}
+			b = b[n:]
+		}
+	}
+	if r, err := x.Result(); err != nil || !bytes.Equal(r.Body, body) || asked != 3 {
+		t.Errorf("got %d bytes by %d requests, %v", len(r.Body), asked, err)
+	}
+	y := NewClientExchange(Params{}, 1) // over UDP there are none
+	y.Start(&Call{Method: GET, Path: "large"}, 0)
+	y.in = Message{Type: Acknowledgement, Code: Content, ID: y.mid, Token: y.token[:], Payload: body[:2048]}
+	y.in.AddBlock(Block2, Block{0, true, bert})
+	y.Receive(y.in.Append(nil), 0)
+	if _, err := y.Result(); err != ErrBlock {
+		t.Errorf("over UDP: %v", err)
+	}
+}
+
 // What a stranger may say on a connection, and what becomes of it.
 func TestBadStreams(t *testing.T) {
 	s := &Server{Handler: echo, MaxBody: 10_000}
