@@ -3,7 +3,9 @@ package coap
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 )
@@ -322,5 +324,51 @@ type pipeEnd struct {
 	b []byte
 }
 
-func (p *pipeEnd) Write(b []byte) (int, error) { p.b = append(p.b, b...); return len(b), nil }
-func (p *pipeEnd) RemoteAddr() net.Addr        { return net.UDPAddrFromAddrPort(someone) }
+func (p *pipeEnd) Write(b []byte) (int, error)    { p.b = append(p.b, b...); return len(b), nil }
+func (p *pipeEnd) RemoteAddr() net.Addr           { return net.UDPAddrFromAddrPort(someone) }
+func (*pipeEnd) SetWriteDeadline(time.Time) error { return nil }
+
+// A peer that asks and reads nothing is given up in the end, wherever it stops reading: it holds a goroutine.
+func TestStreamPeerThatNeverReads(t *testing.T) {
+	ask := Message{Code: POST, Token: []byte{1}, Payload: pattern(100)}
+	ask.AddString(URIPath, "echo")
+	ping := Message{Code: Ping}
+	for taken, request := range [][]byte{nil, ask.AppendStream(nil), ping.AppendStream(nil), unhex(t, "0901")} {
+		c := &deaf{request: request, takes: min(taken, 1)} // our CSM
+		(&Server{Handler: echo}).endpoint(nil).serveStream(t.Context(), c)
+		if left := c.until.Sub(c.asked); left < ExchangeLifetime-time.Minute || left > ExchangeLifetime+time.Minute {
+			t.Errorf("after %x: waits for %v to write", request, left)
+		}
+	}
+}
+
+// A deaf connection takes some writes. Behind them it waits for its deadline, which is over at once here.
+type deaf struct {
+	net.Conn
+	request      []byte
+	takes        int
+	until, asked time.Time
+}
+
+func (c *deaf) Write(b []byte) (int, error) {
+	if c.takes > 0 {
+		c.takes--
+		c.until = time.Time{}
+		return len(b), nil
+	}
+	c.asked = time.Now()
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (c *deaf) Read(b []byte) (int, error) {
+	n := copy(b, c.request)
+	if c.request = c.request[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (c *deaf) SetWriteDeadline(at time.Time) error { c.until = at; return nil }
+func (*deaf) SetReadDeadline(time.Time) error       { return nil }
+func (*deaf) RemoteAddr() net.Addr                  { return nil }
+func (*deaf) Close() error                          { return nil }

@@ -1,6 +1,7 @@
 package coap
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -32,7 +33,7 @@ func (ep *endpoint) serveStream(ctx context.Context, conn net.Conn) {
 	var signal signaler
 	signal.greet(ep.maxBody + baseMessageSize)
 	t := &task{from: p, stream: &signal}
-	if _, err := conn.Write(signal.out); err != nil {
+	if p.say(signal.out) != nil {
 		return
 	}
 	buf, n := make([]byte, 4096), 0
@@ -67,7 +68,7 @@ func (ep *endpoint) messages(t *task, b []byte) (rest []byte, err error) {
 			ep.s.Counts.Malformed.Add(1)
 			t.stream.out = t.stream.out[:0]
 			t.stream.abort(0)
-			_, _ = t.from.conn.Write(t.stream.out)
+			_ = t.from.say(t.stream.out)
 			return b, err
 		}
 		if size == 0 {
@@ -91,10 +92,7 @@ func (ep *endpoint) message(t *task) error {
 		if err != nil {
 			ep.s.Counts.Malformed.Add(1)
 		}
-		if _, e := t.from.conn.Write(t.stream.out); err == nil {
-			err = e
-		}
-		return err
+		return cmp.Or(err, t.from.say(t.stream.out))
 	case !t.in.Code.request(): // Empty, or a response nobody asked for
 		ep.s.Counts.Ignored.Add(1)
 		return nil
@@ -107,6 +105,23 @@ func (ep *endpoint) message(t *task) error {
 		ep.handler(&t.req, &t.resp)
 		ep.finish(t, ep.now())
 	}
-	_, err := t.from.conn.Write(t.wire)
-	return err
+	return t.from.say(t.wire)
+}
+
+// mostAtOnce is how much of an answer, in B, a peer has EXCHANGE_LIFETIME to take: at 9600 bit/s it takes less.
+const mostAtOnce = 256 << 10
+
+// say writes to a stream. A peer that reads nothing is not waited for without end.
+func (p *peer) say(b []byte) error {
+	for len(b) > 0 {
+		if err := p.conn.SetWriteDeadline(time.Now().Add(ExchangeLifetime)); err != nil {
+			return err
+		}
+		n, err := p.conn.Write(b[:min(len(b), mostAtOnce)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
 }
