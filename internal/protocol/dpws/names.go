@@ -28,6 +28,7 @@ const (
 	actionRenew          = eventingSpace + "/Renew"
 	actionGetStatus      = eventingSpace + "/GetStatus"
 	actionUnsubscribe    = eventingSpace + "/Unsubscribe"
+	actionEnd            = eventingSpace + "/SubscriptionEnd"
 	actionFault          = wsaSpace + "/fault"
 
 	// Anonymous means: answer on the connection that the request came by.

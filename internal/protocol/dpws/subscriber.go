@@ -17,7 +17,8 @@ import (
 type request struct {
 	mode, to, dialect string
 	reference         []byte
-	filtered          bool // else all events are wanted (WS-Eventing 2004, section 3.1)
+	endTo             *endpoint // nil: the subscriber does not ask to hear of the end
+	filtered          bool      // else all events are wanted (WS-Eventing 2004, section 3.1)
 	actions           []string
 	expires           time.Duration
 	fault             *Fault
@@ -36,6 +37,9 @@ func (q *request) read(r *reader, n xmlstream.Name) {
 					q.to, q.reference = r.endpoint()
 				}
 			})
+		case n.Is(eventingSpace, "EndTo"):
+			q.endTo = new(endpoint)
+			q.endTo.address, q.endTo.reference = r.endpoint()
 		case n.Is(eventingSpace, "Expires"):
 			var err error
 			if q.expires, err = when(r.text()); err != nil {

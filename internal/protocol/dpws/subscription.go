@@ -43,13 +43,26 @@ type EventCounts struct {
 
 type subscription struct {
 	id, to    string
-	reference []byte // wse:Identifier of NotifyTo
-	all       bool   // events; else those with one of the actions
+	reference []byte    // wse:Identifier of NotifyTo
+	endTo     *endpoint // nil: none
+	all       bool      // events; else those with one of the actions
 	actions   []string
 	until     time.Time
 	waiting   chan []byte
 	over      bool // what waits is not sent any more
 }
+
+// An endpoint is where a subscriber wants to hear of the end: EndTo.
+type endpoint struct {
+	address   string
+	reference []byte // its wse:Identifier
+}
+
+// How an event source ends a subscription by itself (WS-Eventing 2004, section 3.5).
+const (
+	deliveryFailure = eventingSpace + "/DeliveryFailure"
+	shuttingDown    = eventingSpace + "/SourceShuttingDown"
+)
 
 const (
 	waitingEvents = 64
@@ -117,19 +130,32 @@ func (s *Subscriptions) subscribe(want *request) (body string, fault *Fault) {
 		return "", &Fault{"Sender", "wse:FilteringRequestedUnavailable", "only filters by action are supported"}
 	case !isHTTP(want.to):
 		return "", &Fault{"Sender", "wse:InvalidMessage", "NotifyTo is not an HTTP address"}
+	case want.endTo != nil && !isHTTP(want.endTo.address):
+		return "", &Fault{"Sender", "wse:InvalidMessage", "EndTo is not an HTTP address"}
 	case len(s.all) >= most || s.closed:
 		return "", &Fault{"Receiver", "wse:UnableToProcess", "too many subscriptions"}
 	}
 	id := strings.TrimPrefix(NewUUID(), "urn:uuid:")
-	sub := &subscription{id: id, to: want.to, reference: want.reference, all: !want.filtered, actions: want.actions,
-		until: s.clock().Add(s.grant(want.expires)), waiting: make(chan []byte, waitingEvents)}
+	sub := &subscription{id: id, to: want.to, reference: want.reference, endTo: want.endTo, all: !want.filtered,
+		actions: want.actions, until: s.clock().Add(s.grant(want.expires)), waiting: make(chan []byte, waitingEvents)}
 	if s.all == nil {
 		s.all = map[string]*subscription{}
 	}
 	s.all[id] = sub
 	s.senders.Go(func() { s.deliver(sub) })
-	return "<wse:SubscribeResponse><wse:SubscriptionManager><wsa:Address>" + s.At + "/" + id +
-		"</wsa:Address></wse:SubscriptionManager>" + s.remaining(sub) + "</wse:SubscribeResponse>", nil
+	return "<wse:SubscribeResponse>" + s.manager(sub) + s.remaining(sub) + "</wse:SubscribeResponse>", nil
+}
+
+func (s *Subscriptions) manager(sub *subscription) string {
+	return "<wse:SubscriptionManager><wsa:Address>" + s.At + "/" + sub.id + "</wsa:Address></wse:SubscriptionManager>"
+}
+
+// wants says whether an event of an action is for a subscriber. A URI of its filter also stands for what is below it:
+// they are compared as scopes are (DPWS 1.1, section 6.1.1; WS-Discovery 1.1, section 5.1).
+func (sub *subscription) wants(action string) bool {
+	return sub.all || slices.ContainsFunc(sub.actions, func(uri string) bool {
+		return uri == action || prefixMatches(uri, action)
+	})
 }
 
 func (s *Subscriptions) clock() time.Time {
@@ -187,7 +213,7 @@ func (s *Subscriptions) Notify(n *Namer, action string, body []byte) {
 	defer s.mu.Unlock()
 	s.expire()
 	for _, sub := range s.all {
-		if !sub.all && !slices.Contains(sub.actions, action) {
+		if !sub.wants(action) {
 			continue
 		}
 		h := Header{Action: []byte(action), MessageID: n.Append(nil), To: []byte(sub.to), Reference: sub.reference}
@@ -205,19 +231,35 @@ func (s *Subscriptions) deliver(sub *subscription) {
 		if s.isOver(sub) {
 			return
 		}
-		if err := s.post(sub.to, b); err != nil {
+		if err := s.post(sub.to, b, 10*time.Second); err != nil {
 			s.Counts.Failed.Add(1)
 			s.mu.Lock()
 			s.end(sub)
 			s.mu.Unlock()
+			s.tellEnd(sub, deliveryFailure)
 			return
 		}
 		s.Counts.Sent.Add(1)
 	}
+	if !s.isOver(sub) {
+		s.tellEnd(sub, shuttingDown)
+	}
 }
 
-func (s *Subscriptions) post(to string, b []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+// tellEnd tells a subscriber that wants to hear of it why its subscription ended too early.
+func (s *Subscriptions) tellEnd(sub *subscription, status string) {
+	if sub.endTo == nil {
+		return
+	}
+	h := Header{Action: []byte(actionEnd), MessageID: []byte(NewUUID()), To: []byte(sub.endTo.address),
+		Reference: sub.endTo.reference}
+	b := append(h.appendStart(nil, eventSpaces, ""), "<wse:SubscriptionEnd>"+s.manager(sub)+"<wse:Status>"+status+
+		"</wse:Status></wse:SubscriptionEnd>"+End...)
+	_ = s.post(sub.endTo.address, b, 2*time.Second) // it may be gone, too
+}
+
+func (s *Subscriptions) post(to string, b []byte, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(b))
 	if err != nil {

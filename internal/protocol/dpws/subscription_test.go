@@ -227,6 +227,81 @@ func TestSubscriptionWithoutAFilter(t *testing.T) {
 	}
 }
 
+// A URI of a filter stands for the actions below it as well (DPWS 1.1, section 6.1.1).
+func TestFilterMatchesPrefixes(t *testing.T) {
+	for _, tt := range []struct {
+		filter, action string
+		want           bool
+	}{
+		{"http://x.example/Port/Event", "http://x.example/Port/Event", true},
+		{"http://x.example/Port", "http://x.example/Port/Event", true},
+		{"HTTP://X.example/Port/", "http://x.example/Port/Event", true},
+		{"http://x.example/Port/Ev", "http://x.example/Port/Event", false},
+		{"http://x.example/Port/Event", "http://x.example/Port", false},
+		{"http://y.example/Port", "http://x.example/Port/Event", false},
+		{"urn:x/tick", "urn:x/tick", true},
+		{"urn:x", "urn:x/tick", false},
+		{"%", "%", true},
+	} {
+		sub := subscription{actions: []string{"urn:other", tt.filter}}
+		if got := sub.wants(tt.action); got != tt.want {
+			t.Errorf("filter %s, action %s: %v", tt.filter, tt.action, got)
+		}
+	}
+}
+
+// A subscriber that wants to hear of the end is told of one that it has not asked for, behind all events, and of no
+// other (WS-Eventing 2004, section 3.5).
+func TestSubscriptionEnd(t *testing.T) {
+	now := time.Unix(0, 0)
+	s, n := &Subscriptions{At: "http://h/events", now: func() time.Time { return now }}, NewNamer()
+	ends, ended := heard(t)
+	ask := func(action, path, body string) string {
+		a, _ := s.Answer(nil, n, fmt.Appendf(nil, `<s:Envelope xmlns:s="%s" xmlns:a="%s" xmlns:e="%s"><s:Header>`+
+			`<a:Action>%s</a:Action><a:MessageID>urn:uuid:1</a:MessageID></s:Header><s:Body>%s</s:Body></s:Envelope>`, soapSpace,
+			wsaSpace, eventingSpace, action, body), path)
+		return string(a)
+	}
+	subscribe := func(to, end string) (id string) {
+		a := ask(actionSubscribe, "/x", fmt.Sprintf(`<e:Subscribe><e:EndTo><a:Address>%s</a:Address><a:ReferenceParameters>`+
+			`<e:Identifier>mine</e:Identifier></a:ReferenceParameters></e:EndTo><e:Delivery><e:NotifyTo><a:Address>%s</a:Address>`+
+			`</e:NotifyTo></e:Delivery><e:Expires>PT1M</e:Expires></e:Subscribe>`, end, to))
+		_, rest, _ := strings.Cut(a, s.At+"/")
+		id, _, _ = strings.Cut(rest, "<")
+		return id
+	}
+	if subscribe("http://h/", "file:///x") != "" {
+		t.Error("EndTo may be anything")
+	}
+	ask(actionUnsubscribe, "/"+subscribe(ends, ends), "<e:Unsubscribe/>")
+	subscribe(ends, ends)
+	now = now.Add(time.Hour) // that is over
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	failed := subscribe(gone.URL, ends)
+	s.Notify(n, tick, []byte("<a/>"))
+	said := func(id, status string) {
+		t.Helper()
+		e := next(t, ended)
+		for _, want := range []string{actionEnd, ">" + s.At + "/" + id + "<", ">" + status + "<", ">mine</wse:Identifier>"} {
+			if !strings.Contains(e, want) {
+				t.Errorf("heard %s, want %s in it", e, want)
+			}
+		}
+	}
+	said(failed, deliveryFailure)
+	last := subscribe(ends, ends)
+	s.Notify(n, tick, []byte("<b/>"))
+	s.Close()
+	if e := next(t, ended); !strings.HasPrefix(e, tick) {
+		t.Errorf("heard %s, want the event first", e)
+	}
+	said(last, shuttingDown)
+	if len(ended) > 0 {
+		t.Errorf("heard %s, too", <-ended)
+	}
+}
+
 // FuzzEventing puts requests before an event source: nothing panics, grows, or
 // goes anywhere but to HTTP.
 func FuzzEventing(f *testing.F) {
