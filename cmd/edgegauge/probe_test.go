@@ -93,6 +93,16 @@ func TestProbeFiguresAreOfAnswers(t *testing.T) {
 	}
 }
 
+// Answers that may be those of earlier requests are told of.
+func TestProbeTellsOfUnsureAnswers(t *testing.T) {
+	for unsure, want := range map[int]int{0: 0, 1: 1} {
+		all := []figures{{sent: 10, quality: drive.DriverStats{Unsure: unsure}}, {sent: 10}}
+		if said := totalOf(all).warnings(); len(said) != want || want > 0 && !strings.HasPrefix(said[0], "1 of 20 requests") {
+			t.Errorf("%d answers: %q", unsure, said)
+		}
+	}
+}
+
 // Connections that are not kept although they were to be are told: what connecting takes is no RTT.
 func TestProbeTellsOfConnectionsThatAreNotKept(t *testing.T) {
 	for reconnects, want := range map[int]bool{0: false, 1: false, 2: true, 100: true} {

@@ -238,11 +238,11 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 
 // A total is what all runs say together.
 type total struct {
-	sent, failed, repetitions, retransmissions, reconnects int
-	why                                                    string  // of the first failure
-	starved                                                float64 // s without a CPU in each s of the run, median of runs
-	// the driver's p99 lateness over the median RTT, likewise
-	late float64
+	sent, failed, repetitions, retransmissions, reconnects, unsure int
+
+	why     string  // of the first failure
+	starved float64 // s without a CPU in each s of the run, median of runs
+	late    float64 // the driver's p99 lateness over the median RTT, likewise
 }
 
 func totalOf(all []figures) (t total) {
@@ -252,6 +252,7 @@ func totalOf(all []figures) (t total) {
 		t.repetitions += x.quality.Repetitions
 		t.retransmissions += x.quality.Retransmissions
 		t.reconnects += x.quality.Reconnects
+		t.unsure += x.quality.Unsure
 		if t.why == "" {
 			t.why = x.why
 		}
@@ -309,6 +310,9 @@ func (t total) warnings() []string {
 		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be kept "+
 			"(or, of CoAP, half of a port's message IDs were used): response times include connecting, RTT does not; let "+
 			"the server keep connections, or probe with --connection per-request", plural.Count(t.reconnects, "request")))
+	}
+	if t.unsure > 0 {
+		out = append(out, report.UnsureAnswers(t.unsure, t.sent, "--response-topic"))
 	}
 	if t.starved > starvedFrom {
 		out = append(out, fmt.Sprintf("the driver waited for a CPU for %.2g s of each second (median of runs): "+

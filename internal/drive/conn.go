@@ -57,6 +57,8 @@ type (
 	// A retransmitter sends messages again by its own rules; retransmitted is how
 	// many for the request that was started last.
 	retransmitter interface{ retransmitted() int }
+	// A doubter cannot always tell whose an answer is; doubtful says so of the one to the request that was started last.
+	doubter interface{ doubtful() bool }
 	// A mover moves its own bytes: QUIC.
 	mover interface {
 		open(r *run, by time.Duration) error
@@ -75,6 +77,7 @@ type abilities struct {
 	resumer       resumer
 	idler         idler
 	retransmitter retransmitter
+	doubter       doubter
 	mover         mover
 }
 
@@ -87,6 +90,7 @@ func abilitiesOf(s stream) (a abilities) {
 	a.resumer, _ = s.(resumer)
 	a.idler, _ = s.(idler)
 	a.retransmitter, _ = s.(retransmitter)
+	a.doubter, _ = s.(doubter)
 	a.mover, _ = s.(mover)
 	return a
 }

@@ -320,6 +320,9 @@ func (r *run) keep(l *lane, err error) {
 	if l.retransmitter != nil && l.started { // else it counts those of the request before
 		r.quality.Retransmissions += l.retransmitter.retransmitted()
 	}
+	if err == nil && l.doubter != nil && l.doubter.doubtful() {
+		r.quality.Unsure++
+	}
 	r.record.ended++
 	if err != nil {
 		why := r.reason(l, err)

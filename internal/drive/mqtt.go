@@ -53,6 +53,10 @@ type mqttConn struct {
 	id       string // of the session
 	greets   bool   // it has gone out to the broker
 	left     []string
+	// Of a response topic that later sessions have as well, and answers that do not say whose they are:
+	asked  bool // a request has gone out and has no answer yet
+	owed   int  // requests that were given up, whose answers may still come
+	unsure bool // the last answer may be one of those
 }
 
 func newMQTTConn(t *target) *mqttConn {
@@ -71,6 +75,10 @@ func (w *mqttConn) hungUp() {
 		return
 	}
 	w.leave()
+	if w.asked && w.t.Topic != "" && !strings.Contains(w.t.ResponseTopic, "{id}") {
+		w.owed++
+	}
+	w.asked, w.unsure = false, false
 	id := fmt.Sprintf("e%016x", rand.Uint64())
 	w.id = id
 	name := strings.Trim(w.t.path, "/")
@@ -142,7 +150,7 @@ func (w *mqttConn) start(buf []byte, _ time.Duration) error {
 		w.resuming = false
 		return nil
 	}
-	w.whole, w.answered, w.resent = false, false, w.s.Resent()
+	w.whole, w.answered, w.unsure, w.resent = false, false, false, w.s.Resent()
 	w.count++
 	if w.version == mqtt.V5 {
 		binary.BigEndian.PutUint64(w.m.Correlation, w.count)
@@ -151,7 +159,14 @@ func (w *mqttConn) start(buf []byte, _ time.Duration) error {
 	return w.s.Publish(&w.m)
 }
 
-func (w *mqttConn) next() []byte { return w.s.Next() }
+func (w *mqttConn) next() []byte {
+	b := w.s.Next()
+	w.asked = w.asked || b != nil && !w.answered && w.s.Ready()
+	return b
+}
+
+// doubtful says that nobody can tell whether the answer is not that of an earlier request, which was given up.
+func (w *mqttConn) doubtful() bool { return w.unsure }
 
 func (w *mqttConn) space() []byte { return w.s.Space() }
 
@@ -165,7 +180,9 @@ func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 		if w.here && !w.answered && w.s.Acknowledged() { // the request after it, and so what went out before that
 			w.taken = 0
 		}
-		if m != nil && !w.answered {
+		if m != nil && (w.answered || !w.asked) { // what came before the request was sent answers another
+			w.extra(m)
+		} else if m != nil {
 			w.answer(m)
 		}
 		if w.answered && w.s.Settled() {
@@ -184,12 +201,23 @@ func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 func (w *mqttConn) unasked(n int) error {
 	w.s.Took(n)
 	for more := true; more; {
+		var m *mqtt.Message
 		var err error
-		if _, more, err = w.s.Step(); err != nil {
+		if m, more, err = w.s.Step(); err != nil {
 			return err
+		}
+		if m != nil {
+			w.extra(m)
 		}
 	}
 	return nil
+}
+
+// extra takes an answer that no request waits for: with it a request that was given up has had its own.
+func (w *mqttConn) extra(m *mqtt.Message) {
+	if !m.Retain && !w.again(m) {
+		w.owed = max(w.owed-1, 0)
+	}
 }
 
 // answer takes m if it belongs to the request under way.
@@ -204,6 +232,7 @@ func (w *mqttConn) answer(m *mqtt.Message) {
 		return
 	}
 	w.answered, w.status, w.body, w.taken, w.here = true, 200, m.Payload, m.ID, true
+	w.asked, w.unsure = false, w.owed > 0 && (w.version == mqtt.V311 || len(m.Correlation) == 0)
 	switch {
 	case m.Failure != nil:
 		w.status, w.body = 400, m.Failure

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -195,5 +196,118 @@ func TestMQTTLeavesBehindTheRequest(t *testing.T) {
 	abilitiesOf(w).parter.goodbye()
 	if b := w.next(); string(b) != "\xe0\x00" {
 		t.Errorf("said %x, want DISCONNECT", b)
+	}
+}
+
+// On a response topic that is not the session's own, answers that do not say whose they are may be those of earlier
+// requests, which were given up: that is counted until as many have come as requests were sent.
+func TestMQTTAnswersOfUnsureOrigin(t *testing.T) {
+	for _, tt := range []struct {
+		version, topic string
+		correlated     bool
+		unsure         bool
+	}{
+		{MQTT311, "r", false, true}, {MQTT5, "r", false, true}, {MQTT5, "r", true, false},
+		{MQTT311, "r/{id}", false, false}, {MQTT5, "r/{id}", false, false},
+	} {
+		w := newMQTTConn(&target{Spec: Spec{Protocol: tt.version, Connection: KeepAlive, Concurrency: 1, Topic: "q",
+			ResponseTopic: tt.topic}})
+		takes := func(b ...[]byte) bool {
+			t.Helper()
+			whole, err := w.got(copy(w.space(), slices.Concat(b...)), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return whole
+		}
+		answer := func() []byte {
+			m := mqtt.Message{Topic: []byte("r")}
+			if tt.correlated {
+				m.Correlation = w.m.Correlation
+			}
+			b, err := mqtt.AppendPublish(nil, w.version, 0, &m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		connack, suback := []byte{0x20, 2, 0, 0}, []byte{0x90, 3, 0, 1, 0}
+		if tt.version == MQTT5 {
+			connack, suback = []byte{0x20, 3, 0, 0, 0}, []byte{0x90, 4, 0, 1, 0, 0}
+		}
+		connect := func(with ...byte) {
+			t.Helper()
+			w.connected()
+			w.next()
+			takes(connack)
+			w.next()
+			if takes(suback, with) {
+				t.Errorf("%+v: what came before the request was sent is taken for its answer", tt)
+			}
+		}
+		start := func() {
+			if err := w.start([]byte("q"), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask := func(unsure bool) {
+			t.Helper()
+			start()
+			w.next()
+			if !takes(answer()) || w.doubtful() != unsure {
+				t.Errorf("%+v: doubtful %v, want %v", tt, w.doubtful(), unsure)
+			}
+		}
+		connect()
+		ask(false)
+		start()
+		w.next()
+		w.hungUp() // no answer in time
+		connect()
+		ask(tt.unsure)
+		ask(tt.unsure)
+		if err := w.unasked(copy(w.space(), answer())); err != nil { // the one that was late, or the last one
+			t.Fatal(err)
+		}
+		ask(false)
+		start() // its connection is not there any more, and it is not sent
+		w.hungUp()
+		start()
+		connect(answer()...)
+		w.next()
+		if !takes(answer()) || w.doubtful() {
+			t.Errorf("%+v: doubtful, or not taken", tt)
+		}
+	}
+}
+
+// A run says how many of its answers may be those of earlier requests.
+func TestMQTTUnsureAnswersAreCounted(t *testing.T) {
+	url := hostile(t, func(c net.Conn, before int) {
+		for in := bufio.NewReader(c); ; {
+			kind, _ := in.ReadByte()
+			size, err := in.ReadByte()
+			b := make([]byte, size)
+			if _, bad := io.ReadFull(in, b); err != nil || bad != nil {
+				return
+			}
+			switch kind {
+			case 0x10:
+				c.Write([]byte{0x20, 2, 0, 0})
+			case 0x82:
+				c.Write([]byte{0x90, 3, b[0], b[1], 0})
+			case 0x30:
+				if before == 0 {
+					return
+				}
+				c.Write([]byte{0x30, 4, 0, 1, 'r', 'a'})
+			}
+		}
+	})
+	record, xs := drive(t, Spec{URL: "mqtt" + url[len("http"):], Protocol: MQTT311, Topic: "q", ResponseTopic: "r"},
+		Load{Schedule: ClosedLoop(6, 0)}, Fixed("x"))
+	if len(xs) != 6 || xs[0].Failure == "" || record.failed != 1 || record.Quality.Unsure != 5 {
+		t.Errorf("%d requests, the first: %q; %d failed, %d answers unsure; want 6, 1 and 5", len(xs), xs[0].Failure,
+			record.failed, record.Quality.Unsure)
 	}
 }

@@ -40,6 +40,9 @@ type DriverStats struct {
 	// 7252, section 4.2), and MQTT with QoS 1 and 2 (section 4.4). Receivers know
 	// them for what they are.
 	Retransmissions int `json:"retransmissions"`
+	// Unsure are answers over MQTT that may be those of earlier requests, since nothing in them says whose they are and
+	// those had none when theirs came (Spec.ResponseTopic without {id}, no correlation data).
+	Unsure int `json:"unsure,omitempty"`
 	// Collections of garbage while running: 0, unless the Call made a lot of it.
 	Collections int `json:"collections"`
 	// StartedMonotonic and StartedReal are the run's instant 0 on

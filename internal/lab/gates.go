@@ -125,6 +125,9 @@ func (t *trialRunner) summarize() {
 	if n := c.ends[atClient].Reconnects; n > 0 {
 		f.note("reconnects", "1", float64(n))
 	}
+	if n := c.ends[atClient].Unsure; n > 0 {
+		f.note("unsure_answers", "1", float64(n))
+	}
 	if w := &c.warmUp; w.Failed > 0 {
 		f.note("warm_up_requests", "1", float64(w.Client))
 		f.note("warm_up_failures", "1", float64(w.Failed))

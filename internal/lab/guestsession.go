@@ -157,7 +157,7 @@ func (w *written) Record(x measure.Exchange) error {
 
 func (w *written) End(e stack.End) error {
 	_, err := fmt.Fprintf(w.to, "{\"type\":\"end\",\"count\":%d,\"cpu\":%d,\"repetitions\":%d,"+
-		"\"retransmissions\":%d,\"reconnects\":%d}\n",
-		w.n, e.CPU, e.Repetitions, e.Retransmissions, e.Reconnects)
+		"\"retransmissions\":%d,\"reconnects\":%d,\"unsure_answers\":%d}\n",
+		w.n, e.CPU, e.Repetitions, e.Retransmissions, e.Reconnects, e.Unsure)
 	return err
 }

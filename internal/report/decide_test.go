@@ -270,6 +270,22 @@ func TestConnectionsThatAreNotKept(t *testing.T) {
 	}
 }
 
+// Where answers may be those of earlier requests, each of the client's figures says so.
+func TestUnsureAnswers(t *testing.T) {
+	for unsure, want := range map[float64]bool{0: false, 1: true} {
+		rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+		r := reportOf(t, fabricated(t, twoStacks, rtt, store.Quality{Key: "requests", Unit: "1", Value: 100},
+			store.Quality{Key: "unsure_answers", Unit: "1", Value: unsure}))
+		for _, c := range r.Cells {
+			text := strings.Join(c.Warnings, "\n")
+			if said := strings.Contains(text, " had an answer that may be an earlier request's"); said != (want &&
+				c.Side == measure.Client) {
+				t.Errorf("%.0f unsure: %s of the %s: %q", unsure, c.Response, c.Side, c.Warnings)
+			}
+		}
+	}
+}
+
 // Where another lab measured on the machine, each figure that it may have changed says so.
 func TestOtherLabs(t *testing.T) {
 	for others, want := range map[float64]bool{0: false, 1: true} {

@@ -111,12 +111,23 @@ func (r *Report) doubtTrials(s *store.Store) error {
 				"had closed the one that was to be kept, or a CoAP client left a port of which it had used half of the message "+
 				"IDs: this treatment is not keep-alive; total and response time include connecting, RTT does not", anew, all))
 		}
+		if n := sum(trials, "unsure_answers"); n > 0 {
+			r.warnCells(i, measure.Client, nil, UnsureAnswers(int(n), int(sum(trials, "requests")), "response_topic"))
+		}
 		if again, all := sum(trials, "retransmissions"), sum(trials, "requests"); again > 0 {
 			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol retransmitted %.0f messages in %.0f requests: "+
 				"times include the wait before each", again, all))
 		}
 	}
 	return nil
+}
+
+// UnsureAnswers says that answers over MQTT may be those of earlier requests, and what to set.
+func UnsureAnswers(n, requests int, setting string) string {
+	return fmt.Sprintf("%d of %d requests had an answer that may be an earlier request's: one before it was given up, "+
+		"whose answer may have come late on the same topic, and answers carry no correlation data; so all that follow may "+
+		"be shifted by one. Write {id} into %s, or have the service return the correlation data (MQTT 5)", n, requests,
+		setting)
 }
 
 // metered are the responses that come from a meter.

@@ -46,7 +46,8 @@ func TestWholeConversation(t *testing.T) {
 		`{"type":"ready","url":"http://127.0.0.1:1/x","version":"1","runtime":"r","phases":{"discovery":1300000000,"metadata":7,"later":1}}`+"\n",
 		`{"type":"end","count":2,"phases":{"first_invoke":9}}`+"\n",
 		`{"type":"exchange","seq":1,"due":0,"sent":5,"done":9,"out":3,"in":4}`+"\n"+
-			`{"seq":2,"type":"exchange","failure":"no \"answer\"","extra":[1]}`+"\n"+`{"type":"end","count":2,"cpu":77}`+"\n")
+			`{"seq":2,"type":"exchange","failure":"no \"answer\"","extra":[1]}`+"\n"+`{"type":"end","count":2,"cpu":77,`+
+			`"repetitions":3,"retransmissions":4,"reconnects":5,"unsure_answers":6}`+"\n")
 	ready, err := c.Call(t.Context(), Call{})
 	if err != nil || ready.URL != "http://127.0.0.1:1/x" || ready.Version != "1" {
 		t.Fatalf("got %+v %v", ready, err)
@@ -59,7 +60,8 @@ func TestWholeConversation(t *testing.T) {
 	}
 	var got []measure.Exchange
 	n, err := c.Run(t.Context(), Run{Record: true}, func(x measure.Exchange) { got = append(got, x) })
-	if n != (End{Count: 2, CPU: 77}) || err != nil || len(got) != 2 {
+	want := End{Count: 2, CPU: 77, Repetitions: 3, Retransmissions: 4, Reconnects: 5, Unsure: 6}
+	if n != want || err != nil || len(got) != 2 {
 		t.Fatalf("got %+v %v %v", n, err, got)
 	}
 	if got[0].RTT() != 4 || got[0].Out != 3 || got[1].Failure != `no "answer"` {

@@ -138,6 +138,7 @@ type header struct {
 	Repetitions     int             `json:"repetitions"`
 	Retransmissions int             `json:"retransmissions"`
 	Reconnects      int             `json:"reconnects"`
+	Unsure          int             `json:"unsure_answers"`
 	Population      json.RawMessage `json:"population"`
 	Failures
 	Ready

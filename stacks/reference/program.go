@@ -159,6 +159,9 @@ func (p *program) end(e stack.End) error {
 	if e.Reconnects > 0 {
 		line["reconnects"] = e.Reconnects
 	}
+	if e.Unsure > 0 {
+		line["unsure_answers"] = e.Unsure
+	}
 	if e.Failed > 0 {
 		line["failed"], line["first_failure"] = e.Failed, e.FirstFailure
 	}
