@@ -9,9 +9,9 @@ import (
 
 // What a child prints is read or refused, and gives no more exchanges than it says.
 func FuzzCollect(f *testing.F) {
-	f.Add([]byte(`{"format":1,"exchanges":1,"reasons":[""]}` + "\n" + string(make([]byte, rowBytes))))
-	f.Add([]byte(`{"format":1,"exchanges":9}` + "\n"))
-	f.Add([]byte(`{"format":1,"error":"no"}` + "\n"))
+	f.Add([]byte(`{"format":2,"exchanges":1,"reasons":[""]}` + "\n" + string(make([]byte, rowBytes))))
+	f.Add([]byte(`{"format":2,"exchanges":9}` + "\n"))
+	f.Add([]byte(`{"format":2,"error":"no"}` + "\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := 0
 		_, err := Collect(bytes.NewReader(b), func(measure.Exchange) error { n++; return nil })

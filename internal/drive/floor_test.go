@@ -151,6 +151,16 @@ func TestExec(t *testing.T) {
 		q.StartedMonotonic == 0 {
 		t.Errorf("quality %+v", q)
 	}
+	job.Connection, xs = PerRequest, nil
+	if _, err = Exec(t.Context(), []string{"/proc/self/exe", "drive"}, job, AnyCPU, collect); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, xs)
+	for _, x := range xs {
+		if x.Connection <= 0 || x.Connection+x.Serialization+x.RTT()+x.Deserialization > x.Total {
+			t.Fatalf("a connection for each request, of a child: %+v", x)
+		}
+	}
 	for name, j := range map[string]Job{
 		"no end":       {Spec: job.Spec, Body: job.Body},
 		"no rate":      {Spec: job.Spec, Requests: 1, Arrivals: Even},
@@ -278,10 +288,10 @@ func TestMostTimeOfAJob(t *testing.T) {
 }
 
 func TestCollectRefusesDamage(t *testing.T) {
-	head := `{"format":1,"exchanges":1,"reasons":[""]}` + "\n"
+	head := `{"format":2,"exchanges":1,"reasons":[""]}` + "\n"
 	for name, in := range map[string]string{
-		"nothing": "", "no JSON": "hello\n", "newer": `{"format":2}` + "\n", "cut": head + "abc",
-		"failure unknown": head + strings.Repeat("\x01", rowBytes), "an error": `{"format":1,"error":"it is broken"}` + "\n",
+		"nothing": "", "no JSON": "hello\n", "newer": `{"format":3}` + "\n", "cut": head + "abc",
+		"failure unknown": head + strings.Repeat("\x01", rowBytes), "an error": `{"format":2,"error":"it is broken"}` + "\n",
 	} {
 		if _, err := Collect(strings.NewReader(in), func(measure.Exchange) error { return nil }); err == nil {
 			t.Errorf("%s: taken", name)

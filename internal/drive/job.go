@@ -119,17 +119,17 @@ type ChildReport struct {
 
 // format is the version of what a child reads and writes:
 //
-//	<  {"format":1, …Job…}\n
-//	>  {"format":1, …ChildReport…, "reasons":["", …]}\n  or  {"format":1, "error":"…"}\n
-//	>  Exchanges rows of 64 bytes, little-endian:
-//	   due | sent | done | serialization | deserialization | total   int64, ns
-//	   out | in | failure (index into reasons) | 0                   uint32
+//	<  {"format":2, …Job…}\n
+//	>  {"format":2, …ChildReport…, "reasons":["", …]}\n  or  {"format":2, "error":"…"}\n
+//	>  Exchanges rows of 72 bytes, little-endian:
+//	   due | sent | done | serialization | deserialization | total | connection   int64, ns
+//	   out | in | failure (index into reasons) | 0                                uint32
 //
 // The child ends when its stdin ends, whatever it is doing: it never outlives
 // its parent.
-const format = 1
+const format = 2
 
-const rowBytes = 64
+const rowBytes = 72
 
 type jobLine struct {
 	Format int `json:"format"`
@@ -223,7 +223,7 @@ func (r *Record) write(w io.Writer, result ChildReport) error {
 }
 
 func (w *row) append(b []byte) []byte {
-	for _, v := range [...]int64{w.due, w.sent, w.done, w.ser, w.deser, w.total} {
+	for _, v := range [...]int64{w.due, w.sent, w.done, w.ser, w.deser, w.total, w.connection} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(v))
 	}
 	for _, v := range [...]uint32{w.out, w.in, w.failure, 0} {
@@ -234,8 +234,8 @@ func (w *row) append(b []byte) []byte {
 
 func parseRow(b []byte) row {
 	i64 := func(i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
-	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(b[48+4*i:]) }
-	return row{due: i64(0), sent: i64(1), done: i64(2), ser: i64(3), deser: i64(4), total: i64(5),
+	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(b[56+4*i:]) }
+	return row{due: i64(0), sent: i64(1), done: i64(2), ser: i64(3), deser: i64(4), total: i64(5), connection: i64(6),
 		out: u32(0), in: u32(1), failure: u32(2)}
 }
 
