@@ -38,7 +38,8 @@ type http3Conn struct {
 	quic      *quic.Conn
 	h3        *http3.ClientConn
 	transport *quic.Transport
-	leaving   bool // the server takes no more requests on it; guarded by Driver.sharing
+	since     time.Time // when it was there
+	leaving   bool      // the server takes no more requests on it; guarded by Driver.sharing
 }
 
 // http3Window is so large that a response never waits for it, as HTTP/2's here.
@@ -84,6 +85,7 @@ func (w *http3Stream) dial(ctx context.Context) (*http3Conn, error) {
 	}
 	t := http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: mostHead}
 	c.h3 = t.NewClientConn(c.quic)
+	c.since = time.Now()
 	return c, nil
 }
 
@@ -155,7 +157,13 @@ func (w *http3Stream) converse(r *run, l *lane) error {
 // connection is the one to use, made for this request if need be.
 func (w *http3Stream) connection(r *run, l *lane, ctx context.Context) (*http3Conn, error) {
 	if w.d.Connection == Multiplexed {
-		return w.shared(r, ctx)
+		began := r.now()
+		c, err := w.shared(r, ctx)
+		if err == nil && c.since.After(r.base.Add(began)) { // it waited for it, whichever lane has made it
+			l.opening = began
+			r.opened(l)
+		}
+		return c, err
 	}
 	if w.conn != nil && w.conn.quic.Context().Err() == nil {
 		return w.conn, nil

@@ -3,6 +3,7 @@ package drive
 import (
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,5 +88,35 @@ func TestHTTP3GoAwayWhileOthersAreInFlight(t *testing.T) {
 	if q := record.Quality; connections.Load() != 2 || q.Reconnects != 1 || q.Repetitions != 0 {
 		t.Errorf("%d connections, %d made anew; %d requests sent again, want none: they were not sent", connections.Load(),
 			q.Reconnects, q.Repetitions)
+	}
+}
+
+// What a connection that all share takes to be made anew is no part of an RTT, as over HTTP/2.
+func TestHTTP3ConnectsAnewOutsideTheRTT(t *testing.T) {
+	url, credentials, connections := goAwayServer(t)
+	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP3, Connection: Multiplexed, Concurrency: 3,
+		Credentials: credentials, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	d.quic.close() // it breaks between two runs
+	record, err := d.Run(t.Context(), Load{Schedule: ClosedLoop(12, 0), Record: true}, Fixed("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	xs, connected := slices.Collect(record.Exchanges()), 0
+	sound(t, xs)
+	for _, x := range xs {
+		if x.Connection > 0 {
+			connected++
+		}
+		if x.Connection+x.Serialization+x.RTT()+x.Deserialization > x.Total {
+			t.Errorf("request %d: %+v", x.Seq, x)
+		}
+	}
+	if connected < 1 || connected > 3 || record.Quality.Reconnects != 1 || connections.Load() != 2 {
+		t.Errorf("%d requests waited for a connection, want 1 to 3, one of each lane; %d were made anew, %d in all", connected,
+			record.Quality.Reconnects, connections.Load())
 	}
 }
