@@ -86,7 +86,7 @@ var defaultPorts = map[string]uint16{"http": 80, "https": 443, "coap": 5683, "co
 type target struct {
 	Spec
 	scheme, host string // host as in a Host header
-	name         string // host alone
+	name         string // host alone, with its zone
 	path         string // request target
 	query        string // CoAP
 	addr         netip.AddrPort
@@ -204,9 +204,24 @@ func (s Spec) parse() (*target, *url.URL, error) {
 	if s.MostBody == 0 {
 		s.MostBody = defaultBody
 	}
-	t := &target{Spec: s, scheme: u.Scheme, host: u.Host, name: u.Hostname(), path: u.EscapedPath(), query: u.RawQuery}
+	t := &target{Spec: s, scheme: u.Scheme, host: zoneless(u.Host), name: u.Hostname(), path: u.EscapedPath(),
+		query: u.RawQuery}
 	t.overTCP = t.scheme != "coap" && t.scheme != "coaps" && t.scheme != "udp" && t.Protocol != HTTP3
 	return t, u, nil
+}
+
+// zoneless is a host without the zone of an IPv6 address, which means something on this machine alone (RFC 6874,
+// section 1), and which servers do not take.
+func zoneless(host string) string {
+	before, rest, ok := strings.Cut(host, "%")
+	if !ok {
+		return host
+	}
+	_, after, ok := strings.Cut(rest, "]")
+	if !ok {
+		return before
+	}
+	return before + "]" + after
 }
 
 func (t *target) port(text string) (uint16, error) {

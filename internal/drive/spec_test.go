@@ -31,6 +31,26 @@ func TestAddressNeedsTheURLOnly(t *testing.T) {
 	}
 }
 
+// The zone of a link-local address is not the server's business: neither its Host header nor its certificate has it.
+func TestZonesStayHere(t *testing.T) {
+	for url, want := range map[string][2]string{
+		"https://[fe80::1%25lo]:8443/a": {"[fe80::1]:8443", "fe80::1"}, "https://[fe80::1%25lo]/a": {"[fe80::1]", "fe80::1"},
+		"https://[::1]:8443/": {"[::1]:8443", "::1"}, "https://h:8443/": {"h:8443", "h"}, "https://h": {"h", "h"},
+	} {
+		x, _, err := Spec{URL: url}.target()
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, err := newSecret(x)
+		if err != nil || x.host != want[0] || secret.tls.ServerName != want[1] {
+			t.Errorf("%s: host %s, name %s, %v; want %v", url, x.host, secret.tls.ServerName, err, want)
+		}
+	}
+	if at, err := (Spec{URL: "http://[fe80::1%25lo]:80/"}).Resolve(t.Context()); err != nil || at.Addr().Zone() != "lo" {
+		t.Errorf("%v, %v: the zone is needed here", at, err)
+	}
+}
+
 // Each protocol asks for the same resource, whatever is escaped in its address.
 func TestAddressesAsWritten(t *testing.T) {
 	const want = "/a%20b/c%2Fd?x=%26y&z=1"

@@ -52,7 +52,7 @@ func newSecret(t *target) (*secret, error) {
 		s.tls.NextProtos[0] = HTTP2
 	}
 	if c.ServerName == "" {
-		s.tls.ServerName = t.name
+		s.tls.ServerName = zoneless(t.name)
 	}
 	if c.CA != "" || len(c.PEM) > 0 {
 		pem := c.PEM
