@@ -23,7 +23,11 @@ import (
 // TestMain makes this binary a stack's program too, for tests that start one.
 func TestMain(m *testing.M) {
 	if os.Getenv("REFERENCE_TEST_PROGRAM") != "" {
-		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		args := os.Args[1:]
+		if args[0] == stack.ProgramVerb { // as this program starts itself
+			args = args[1:]
+		}
+		os.Exit(Main(args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

@@ -30,6 +30,7 @@ func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call, status int)
 	var spec population.Spec
 	err := json.Unmarshal(s.Population, &spec)
 	if err == nil {
+		spec.Discreet = s.Request != nil
 		err = fill(&spec, d, c, status)
 	}
 	if err != nil {
@@ -114,7 +115,7 @@ func fill(spec *population.Spec, d drive.Spec, c drive.Call, right int) error {
 	if err != nil {
 		return err
 	}
-	right = cmp.Or(right, usual)
+	spec.Status, right = right, cmp.Or(right, usual)
 	spec.Body, spec.Timeout = len(body), d.Timeout
 	checker, _ := c.(drive.Checker)
 	spec.Judge = func(payload []byte) error {

@@ -22,6 +22,7 @@ type program struct {
 	out  *bufio.Writer
 	log  *log.Logger
 	tap  Tap
+	name string
 	part bool // this process is a part of many devices; see shards.go
 }
 
@@ -72,7 +73,8 @@ func (p *program) main(args []string) error {
 		return fmt.Errorf("a stack program is started as NAME serve|call, not %q", args)
 	}
 	var ok bool
-	if args[0] == requester && args[1] == "call" {
+	p.name, p.part = args[0], args[1] == shardVerb
+	if args[0] == requester && (args[1] == "call" || p.part) {
 		return p.request()
 	}
 	if p.kind, ok = find(args[0]); !ok {
@@ -81,10 +83,7 @@ func (p *program) main(args []string) error {
 	switch args[1] {
 	case "serve":
 		return p.serve()
-	case "call":
-		return p.call()
-	case shardVerb:
-		p.part = true
+	case "call", shardVerb:
 		return p.call()
 	}
 	return fmt.Errorf("unknown verb %q; supported: serve, call", args[1])

@@ -90,7 +90,7 @@ func (p *program) share(s stack.Call, spec population.Spec, n int) error {
 }
 
 func (p *program) startShard(ctx context.Context, exe string) (*shard, error) {
-	x := &shard{cmd: exec.CommandContext(ctx, exe, stack.ProgramVerb, Prefix+p.kind.name, shardVerb)}
+	x := &shard{cmd: exec.CommandContext(ctx, exe, stack.ProgramVerb, p.name, shardVerb)}
 	x.cmd.Stderr = p.log.Writer()
 	in, err := x.cmd.StdinPipe()
 	if err != nil {

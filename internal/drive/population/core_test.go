@@ -3,6 +3,7 @@ package population
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"net/netip"
 	"slices"
@@ -232,6 +233,41 @@ func TestExchanges(t *testing.T) {
 		if w.count(ack) != tt.acks || w.count(reset) != tt.resets {
 			t.Errorf("%s: got %d acknowledgements and %d resets, want %d and %d", tt.name, w.count(ack), w.count(reset),
 				tt.acks, tt.resets)
+		}
+	}
+}
+
+// Of the right class is not right where a status is asked for; and failures repeat nothing of answers that may echo a
+// secret.
+func TestStatusOfAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		http, status int
+		coap         coap.Code
+		failure      [2]string // over CoAP, over HTTP
+	}{
+		{201, 0, coap.Created, [2]string{}},
+		{201, 201, coap.Created, [2]string{}},
+		{200, 201, coap.Content, [2]string{"answer 2.05, not 2.01", "status 200, not 201"}},
+		{204, 201, coap.Changed, [2]string{"answer 2.04, not 2.01", "status 204, not 201"}},
+		{404, 201, coap.NotFound, [2]string{"answer 4.04", "status 404"}},
+	} {
+		s := sensors(1, time.Hour, Aligned)
+		s.Status, s.Discreet = tt.status, true
+		w := &world{core: newCore(&s), server: func(_ *world, _ int, m *coap.Message) []reply {
+			return []reply{{time.Millisecond, bytesOf(coap.Acknowledgement, tt.coap, m.ID, m.Token, "secret")}}
+		}}
+		w.run(Load{For: time.Second, Record: true})
+		p := onPaper(func(s *Spec) {
+			s.Stream, s.Status, s.Discreet = &Stream{Protocol: HTTP}, tt.status, true
+		})
+		p.until(0)
+		p.s.opened(0, p.at)
+		p.s.received(0, fmt.Appendf(nil, "HTTP/1.1 %d x\r\nContent-Length: 6\r\n\r\nsecret", tt.http), p.at)
+		for i, c := range []*core{w.core, p.s.core} {
+			wrong := tt.failure[i] != ""
+			if c.rows.first != tt.failure[i] || (c.Wrong == 1) != wrong || (c.Answered == 1) == wrong {
+				t.Errorf("%+v: %q, %+v", tt, c.rows.first, c.Counts)
+			}
 		}
 	}
 }

@@ -92,9 +92,19 @@ func (c *core) wrong(m *coap.Message) error {
 	}
 	switch {
 	case m.Code.Class() != 2:
-		return fmt.Errorf("answer %v: %.100s", m.Code, m.Payload)
+		return fmt.Errorf("answer %v%s", m.Code, c.quote(m.Payload))
+	case c.Status != 0 && c.Status != int(m.Code.Class())*100+int(m.Code&31):
+		return fmt.Errorf("answer %v, not %d.%02d", m.Code, c.Status/100, c.Status%100)
 	}
 	return c.judge(m.Payload)
+}
+
+// quote is what an answer says of itself, behind a colon.
+func (s *Spec) quote(text []byte) string {
+	if text = bytes.TrimSpace(text); s.Discreet || len(text) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %.100s", text)
 }
 
 // judge says what is wrong with the payload of an answer that is no failure.

@@ -185,7 +185,7 @@ func (c *core) unlock(i int32, m *coap.Message) error {
 		return nil
 	}
 	if _, ok := m.Option(coap.OSCORE); !ok {
-		return fmt.Errorf("%w: %v: %.100s", errUnprotected, m.Code, m.Payload)
+		return fmt.Errorf("%w: %v%s", errUnprotected, m.Code, c.quote(m.Payload))
 	}
 	return c.contexts[i].OpenAnswer(m)
 }

@@ -74,8 +74,11 @@ func (p *httpSpeaker) take(s *streams, i int32, b []byte, now int64) (int, error
 	if err != nil || r.Size == 0 {
 		return 0, err
 	}
-	if r.Status/100 != 2 {
-		err = fmt.Errorf("status %d: %.100s", r.Status, bytes.TrimSpace(r.Body))
+	switch {
+	case r.Status/100 != 2:
+		err = fmt.Errorf("status %d%s", r.Status, s.quote(r.Body))
+	case s.Status != 0 && r.Status != s.Status:
+		err = fmt.Errorf("status %d, not %d", r.Status, s.Status)
 	}
 	if s.Stream.PerRequest || !r.Reusable {
 		s.hang(i)
@@ -265,9 +268,9 @@ func (p *mqttSpeaker) message(s *streams, i int32, now int64) {
 		s.Strays++
 		return
 	case m.Failure != nil:
-		failed = fmt.Errorf("the service refused: %.100s", m.Failure)
+		failed = fmt.Errorf("the service refused%s", s.quote(m.Failure))
 	case p.version == mqtt.V311 && bytes.Equal(m.Topic, p.topic(s, i, failure)):
-		failed = fmt.Errorf("the service refused: %.100s", m.Payload)
+		failed = fmt.Errorf("the service refused%s", s.quote(m.Payload))
 	}
 	if failed != nil || s.Stream.QoS == 0 {
 		s.reply(i, m.Payload, failed, now)

@@ -75,6 +75,10 @@ type Spec struct {
 	Request []byte `json:"-"`
 	Method  uint8  `json:"-"` // its code, such as 2 for POST
 	Body    int    `json:"-"` // B of the payload in Request
+	// Status is that of right answers, HTTP's, or 205 for CoAP's 2.05; 0: any of class 2.
+	Status int `json:"-"`
+	// Discreet: no failure repeats anything of an answer, which may echo a secret of the request.
+	Discreet bool `json:"-"`
 	// Judge says what is wrong with the payload of an answer of 2.xx, or MQTT's. One equal to a right
 	// one is not judged again. nil: each is right.
 	Judge func(payload []byte) error `json:"-"`
