@@ -28,7 +28,6 @@ type http3Stream struct {
 	request http.Request
 	conn    *http3Conn
 	body    []byte // of the request
-	reader  bytes.Reader
 	status  int
 	answer  []byte
 }
@@ -130,8 +129,8 @@ func (w *http3Stream) converse(r *run, l *lane) error {
 	}
 	request := w.request.WithContext(ctx)
 	if len(w.body) > 0 { // else the end of the stream would go behind the header, in a packet of its own
-		w.reader.Reset(w.body)
-		request.Body, request.ContentLength = io.NopCloser(&w.reader), int64(len(w.body))
+		// Subtle: a reader of its own. quic-go may still read the body when the answer is there and the next request begins.
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(w.body)), int64(len(w.body))
 	}
 	l.written = true
 	response, err := c.h3.RoundTrip(request)

@@ -120,3 +120,47 @@ func TestHTTP3ConnectsAnewOutsideTheRTT(t *testing.T) {
 			record.Quality.Reconnects, connections.Load())
 	}
 }
+
+// A server may answer before it has read a request, and read it later: that takes nothing of the next request's body.
+func TestHTTP3AnswerBeforeTheBody(t *testing.T) {
+	tlsServer, credentials := http2Server(t, true, nil)
+	l, err := quic.ListenAddr("127.0.0.1:0", http3.ConfigureTLSConfig(tlsServer.TLS), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const size = 2 << 20 // B, more than a stream may have on its way to one who reads nothing
+	second := make(chan int64, 1)
+	go func() {
+		conn, err := l.Accept(t.Context())
+		if err != nil {
+			return
+		}
+		if control, err := conn.OpenUniStream(); err == nil {
+			_, _ = control.Write([]byte{0x00, 0x04, 0}) // a control stream, and no SETTINGS of ours
+		}
+		answer := func(s *quic.Stream) {
+			_, _ = s.Write([]byte{0x01, 3, 0, 0, 0xd9, 0x00, 2, 'o', 'k'}) // HEADERS: :status 200; DATA
+			s.Close()
+		}
+		a, err := conn.AcceptStream(t.Context())
+		if err != nil {
+			return
+		}
+		answer(a)
+		b, err := conn.AcceptStream(t.Context())
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, a)
+		n, _ := io.Copy(io.Discard, b)
+		second <- n
+		answer(b)
+	}()
+	_, xs := drive(t, Spec{URL: "https://" + l.Addr().String(), Protocol: HTTP3, Credentials: credentials,
+		Timeout: 20 * time.Second}, Load{Schedule: ClosedLoop(2, 0)}, Fixed(make([]byte, size)))
+	sound(t, xs)
+	if n := <-second; n < size {
+		t.Errorf("of the second request's body, of %d bytes, %d have come", size, n)
+	}
+}
