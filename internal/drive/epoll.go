@@ -103,11 +103,19 @@ func (e *events) begin(send func(l *lane, due, now time.Duration)) time.Duration
 	return 0
 }
 
+// asleep is for how many milliseconds to sleep, rounded up: rounded down, the last one would be all empty waits. Not
+// ok: a request is due by their end, or so soon behind it that a sleeping thread would wake too late.
+func (e *events) asleep(now, due time.Duration) (ms int, ok bool) {
+	until := min(now+longestWait, max(e.wake, now))
+	ms = int((until - now + time.Millisecond - 1) / time.Millisecond)
+	return ms, due <= 0 || due > now+time.Duration(ms)*time.Millisecond+spinWindow
+}
+
 // wait fills ready. Far from a due instant it sleeps, close to one it only looks.
 func (e *events) wait(due time.Duration) int {
 	now := e.now()
-	until := min(now+longestWait, max(e.wake, now))
-	if due > 0 && due <= until {
+	ms, ok := e.asleep(now, due)
+	if !ok {
 		if left := due - now; left > spinWindow {
 			poll(e.ep, unix.POLLIN, left-spinWindow)
 			return epollWait(e.ep, e.ready[:], 0)
@@ -118,8 +126,7 @@ func (e *events) wait(due time.Duration) int {
 		}
 		return n
 	}
-	// Milliseconds, rounded up: rounded down, the last one would be all empty waits.
-	return epollWait(e.ep, e.ready[:], int((until-now+time.Millisecond-1)/time.Millisecond))
+	return epollWait(e.ep, e.ready[:], ms)
 }
 
 func (e *events) send(l *lane, due, now time.Duration) {

@@ -104,3 +104,29 @@ func TestFeedHandsOutAll(t *testing.T) {
 		}
 	}
 }
+
+// Before a request that is due there are no more whole milliseconds asleep than there are, also where the end of
+// another one's time comes first.
+func TestNoSleepPastADueInstant(t *testing.T) {
+	const µs, ms = time.Microsecond, time.Millisecond
+	for _, tt := range []struct {
+		wake, due time.Duration
+		ms        int
+		ok        bool
+	}{
+		{wake: time.Hour, ms: 100, ok: true}, {wake: 3 * ms, ms: 3, ok: true}, {wake: 200 * µs, ms: 1, ok: true},
+		{wake: 200 * µs, due: 900 * µs, ms: 1}, {wake: 200 * µs, due: 1100 * µs, ms: 1, ok: true},
+		{wake: 200 * µs, due: 1050 * µs, ms: 1}, {due: 50 * µs},
+		{wake: time.Hour, due: 99 * ms, ms: 100}, {wake: time.Hour, due: 101 * ms, ms: 100, ok: true},
+	} {
+		const now = 7 * time.Second
+		due := tt.due
+		if due > 0 {
+			due += now
+		}
+		e := events{wake: now + tt.wake}
+		if ms, ok := e.asleep(now, due); ms != tt.ms || ok != tt.ok {
+			t.Errorf("wake in %v, due in %v: %d ms, %v; want %d, %v", tt.wake, tt.due, ms, ok, tt.ms, tt.ok)
+		}
+	}
+}
