@@ -204,8 +204,8 @@ func (c *coapServer) handle(req *coap.Request, resp *coap.Response) {
 	}
 	resp.Format = c.format
 	resp.Body = append(resp.Body, x.answer...)
+	c.keep(x) // what observers are told is no part of the answer
 	if c.news != nil {
 		c.news.changed(x.answer)
 	}
-	c.keep(x)
 }

@@ -269,10 +269,10 @@ func (d *dpwsServer) serve(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Type", d.encoding.MediaType(d.name, true))
 	head.Set("Content-Length", strconv.Itoa(len(x.answer)))
 	w.Write(x.answer)
+	d.keep(x) // what subscribers are told is no part of the answer
 	if d.subscribers != nil {
 		d.event(x)
 	}
-	d.keep(x)
 }
 
 // read decodes a request for the service with its addressing headers.
