@@ -12,28 +12,29 @@ import (
 
 // A served stack is its server on a CPU, and what the server was told.
 type served struct {
-	d   stack.Description
-	cpu int
-	url string
+	d     stack.Description
+	start starter
+	cpu   int
+	url   string
 }
 
 // serving starts a stack's server of what a client is to call.
-func serving(t *testing.T, cpu int, name string, call stack.Call) served {
+func serving(t *testing.T, start starter, cpu int, name string, call stack.Call) served {
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", name))
-	ready, err := program(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
+	ready, err := start(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
 		Security: call.Security, Transport: call.Transport, Host: "127.0.0.1", Limits: call.Limits,
 		Directory: t.TempDir(), Credentials: call.Credentials, Options: call.Options})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return served{d, cpu, ready.URL}
+	return served{d, start, cpu, ready.URL}
 }
 
 // asked runs requests of a client of the stack's own, and returns their records.
 func (s served) asked(t *testing.T, call stack.Call, requests int) (all []measure.Exchange) {
 	t.Helper()
-	client := program(t, s.cpu, s.d, s.d.Call)
+	client := s.start(t, s.cpu, s.d, s.d.Call)
 	call.URL, call.Timeout = s.url, int64(30*time.Second)
 	if _, err := client.Call(within(t), call); err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 			cpu := ownCPU(t)
 			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "none", Transport: f.transport,
 				Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6}}
-			server := serving(t, cpu, f.name, call) // one for both: how a client connects is the client's
+			server := serving(t, clocked, cpu, f.name, call) // one for both: how a client connects is the client's
 			of := func(connection string) []measure.Exchange {
 				call.Connection = connection
 				return server.asked(t, call, 300)

@@ -66,7 +66,7 @@ func TestClosingFollowsDecoding(t *testing.T) {
 			cpu := ownCPU(t)
 			call := stack.Call{Service: "sort", Encoding: f.encoding, Security: "none", Transport: "http",
 				Connection: "per-request", Message: stack.Message{Seed: 7, N: 30_000}, Limits: stack.Limits{Body: 16e6}}
-			server := serving(t, cpu, f.name, call)
+			server := serving(t, lightly, cpu, f.name, call)
 			c := hangups{after: map[int]time.Duration{}}
 			server.url = c.between(t, server.url, c.hangup)
 			all := server.asked(t, call, 5) // of the warm-up and of the run
@@ -105,10 +105,10 @@ func TestEachRequestHasItsOwnConnection(t *testing.T) {
 			cpu := ownCPU(t)
 			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "none", Transport: "http",
 				Connection: "per-request", Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6}}
-			server := serving(t, cpu, f.name, call)
+			server := serving(t, lightly, cpu, f.name, call)
 			var c counter
 			call.URL, call.Timeout = c.between(t, server.url, through), int64(30*time.Second)
-			client := program(t, cpu, server.d, server.d.Call)
+			client := lightly(t, cpu, server.d, server.d.Call)
 			if _, err := client.Call(within(t), call); err != nil {
 				t.Fatal(err)
 			}

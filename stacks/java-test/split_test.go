@@ -67,7 +67,7 @@ func start(t *testing.T, cpu int, f framework, service string, n int, options ma
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", f.name))
 	c := stacktest.Built(t, filepath.Join("..", cmp.Or(f.client, f.name)))
-	p := pair{program(t, cpu, d, d.Serve), program(t, cpu, c, c.Call)}
+	p := pair{clocked(t, cpu, d, d.Serve), clocked(t, cpu, c, c.Call)}
 	limits := stack.Limits{Body: 16e6}
 	ready, err := p.server.Serve(within(t),
 		stack.Serve{Service: service, Encoding: f.encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
@@ -85,14 +85,29 @@ func start(t *testing.T, cpu int, f framework, service string, n int, options ma
 	return p
 }
 
-// program starts one on a CPU.
-func program(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
+// A starter starts a program of a stack on a CPU; it ends with the test.
+type starter func(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn
+
+// clocked starts one as a study does: its times are judged.
+func clocked(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
+	t.Helper()
+	return program(t, cpu, d, p, "env", "-u", "JAVA_TOOL_OPTIONS")
+}
+
+// lightly starts one that compiles lightly (stacktest.Quickly): no time of it is judged, or only in which order it does
+// what it does.
+func lightly(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
+	t.Helper()
+	return program(t, cpu, d, p)
+}
+
+func program(t *testing.T, cpu int, d stack.Description, p stack.Program, through ...string) *stack.Conn {
 	t.Helper()
 	argv, err := p.Argv(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone := []string{"taskset", "-c", strconv.Itoa(cpu), "env", "-u", "JAVA_TOOL_OPTIONS"} // its times are judged
+	alone := append([]string{"taskset", "-c", strconv.Itoa(cpu)}, through...)
 	return stacktest.Start(t, d.Dir, append(alone, argv...)...)
 }
 

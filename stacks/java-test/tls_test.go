@@ -38,7 +38,7 @@ func TestHandshakeIsTheSame(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			cpu := ownCPU(t)
 			d, c := stacktest.Built(t, filepath.Join("..", f.name)), credentials(t)
-			ready, err := program(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
+			ready, err := lightly(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
 				Security: "tls", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
 				Directory: t.TempDir(), Credentials: c})
 			if err != nil {
@@ -106,7 +106,7 @@ func offered(t *testing.T, cpu int, d stack.Description, encoding string, c map[
 			conn.Close()
 		}
 	}()
-	client := program(t, cpu, d, d.Call)
+	client := lightly(t, cpu, d, d.Call)
 	_, err = client.Call(within(t), stack.Call{URL: "https://" + listener.Addr().String() + "/echo", Service: "echo",
 		Encoding: encoding, Security: "tls", Transport: "http", Message: stack.Message{Seed: 7, N: 4},
 		Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6}, Credentials: c})
@@ -132,13 +132,13 @@ func TestClientReadsNoFileBetweenRequests(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			cpu := ownCPU(t)
 			d, c := stacktest.Built(t, filepath.Join("..", f.name)), credentials(t)
-			ready, err := program(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
+			ready, err := lightly(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
 				Security: "tls", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
 				Directory: t.TempDir(), Credentials: c})
 			if err != nil {
 				t.Fatal(err)
 			}
-			client := program(t, cpu, d, d.Call)
+			client := lightly(t, cpu, d, d.Call)
 			_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: f.encoding,
 				Security: "tls", Transport: "http", Message: stack.Message{Seed: 7, N: 4}, Connection: "per-request",
 				Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6}, Credentials: c})
