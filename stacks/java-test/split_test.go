@@ -159,10 +159,10 @@ func sum(x measure.Exchange) time.Duration {
 // The phases of a run with hooks add up to the total of a run without. All
 // programs share one CPU: on two, a framework that streams works at both ends at
 // once, and its total is shorter than the sum of its parts. Both pairs take
-// turns, and another round follows, up to a limit, while the median of the rounds
-// lies outside: a machine that others use tells little in one.
+// turns, and another round follows, up to a limit, until they are near enough: a
+// machine that others use tells little in one.
 func TestPhasesAddUp(t *testing.T) {
-	const least, most, requests, bound = 5, 25, 20, 0.20
+	const most, requests = 25, 20
 	for _, f := range slices.Concat(frameworks, containers) {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
 			cpu := ownCPU(t)
@@ -182,14 +182,47 @@ func TestPhasesAddUp(t *testing.T) {
 					}
 				}
 				ratios = append(ratios, float64(median(on, sum))/float64(median(off, total)))
-				if got := middle(ratios); len(ratios) >= least && got > 1-bound && got < 1+bound {
-					t.Logf("phases are %.1f %% of the total without hooks, %d rounds", 100*got, len(ratios))
+				if addUp(ratios) {
+					t.Logf("phases are %.1f %% of the total without hooks: %.2f", 100*middle(ratios), ratios)
 					return
 				}
 			}
 			t.Errorf("phases are %.1f %% of the total without hooks, want 100 ± %.0f %%: %.2f", 100*middle(ratios),
 				100*bound, ratios)
 		})
+	}
+}
+
+// bound is by how much the phases of a run may differ from the total of another.
+const bound = 0.20
+
+// addUp says whether the ratios of rounds are near enough to 1: three that all are by much, or the middle of five or
+// more. Of rounds that spread by 6 % and whose true ratio is 1, 1.25 or 1.3, it is true of 100, 14 and 1 %, as where
+// the three are not looked at (4,000 simulated series each).
+func addUp(ratios []float64) bool {
+	within := func(ratio, bound float64) bool { return ratio > 1-bound && ratio < 1+bound }
+	if len(ratios) == 3 {
+		return within(slices.Min(ratios), 0.75*bound) && within(slices.Max(ratios), 0.75*bound)
+	}
+	return len(ratios) >= 5 && within(middle(ratios), bound)
+}
+
+func TestThreeRoundsMayBeEnough(t *testing.T) {
+	for _, tt := range []struct {
+		ratios []float64
+		want   bool
+	}{
+		{[]float64{1.1, 0.9, 1.14}, true},
+		{[]float64{1, 1, 1.16}, false},
+		{[]float64{0.84, 1, 1}, false},
+		{[]float64{1, 1}, false},
+		{[]float64{1, 1, 1, 1.16}, false},
+		{[]float64{1.16, 1, 1, 1.3, 1.19}, true},
+		{[]float64{1.21, 1, 1, 1.3, 1.21}, false},
+	} {
+		if got := addUp(tt.ratios); got != tt.want {
+			t.Errorf("%v add up: %v", tt.ratios, got)
+		}
 	}
 }
 
