@@ -275,8 +275,8 @@ func (c suite) paces(srv *stack.Conn, client *program, s, at string) error {
 		{Requests: 4, Rate: float64(time.Second) / float64(paceStep), Arrival: "constant"},
 		{Duration: int64(5 * paceStep), Interval: int64(paceStep)},
 		{Requests: poissonRequests, Rate: 500, Arrival: "poisson", Seed: 7},
-		{Requests: 300, Duration: int64(10 * paceStep)},
-		{Duration: int64(time.Millisecond), Rate: 200_000, Arrival: "constant"}, // more than a client can send
+		{Requests: 300, Duration: int64(2 * paceStep)},                              // more than are answered within that
+		{Duration: int64(time.Millisecond / 2), Rate: 100_000, Arrival: "constant"}, // more than a client can send
 	}
 	for len(runs) > 0 {
 		before := len(runs)
