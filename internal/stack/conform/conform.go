@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,9 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 		report(check, err)
 	}
 	var all []suite
+	stranger := sync.OnceValues(func() (map[string]string, error) { // an RSA key takes as long as many checks
+		return stack.NewCredentials(filepath.Join(kit.Directory, "stranger"), nil)
+	})
 	seen := map[string]bool{} // encodings
 	for _, o := range d.Serves {
 		for _, enc := range o.Encodings {
@@ -72,7 +76,7 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 				for _, tr := range o.Transports {
 					w := stack.Wish{Encoding: enc, Security: sec, Transport: tr}
 					all = append(all, suite{ctx: ctx, d: d, kit: kit, wish: w, offer: o, report: told, leading: len(all) == 0,
-						first: !seen[enc]})
+						first: !seen[enc], stranger: stranger})
 					seen[enc] = true
 				}
 			}
@@ -111,6 +115,8 @@ type suite struct {
 	leading bool
 	first   bool // combination of its encoding
 	tap     Tap  // of a peer's server
+	// stranger makes, once, the credentials of another authority.
+	stranger func() (map[string]string, error)
 }
 
 // all checks one combination of encoding, security and transport.

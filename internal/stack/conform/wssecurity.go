@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
-	"edgegauge.example/edgegauge/internal/stack"
 )
 
 var faultText = regexp.MustCompile(`(?s)<(?:faultstring|[\w-]+:Text)[^>]*>(.*?)<`)
@@ -72,7 +70,7 @@ func (c suite) refusesForgeries(name, url string) error {
 	if err != nil {
 		return err
 	}
-	stranger, err := stack.NewCredentials(filepath.Join(c.kit.Directory, "stranger-"+c.wish.Encoding+c.wish.Security), nil)
+	stranger, err := c.stranger()
 	if err != nil {
 		return err
 	}
