@@ -164,7 +164,7 @@ func TestParetoPicture(t *testing.T) {
 	if n := strings.Count(b.String(), `class="fig-front"`); n != 2 {
 		t.Errorf("got %d filled points, want 2", n)
 	}
-	if !strings.Contains(b.String(), ">Link far: RTT and message size; lower left is better") {
+	if !strings.Contains(b.String(), ">Link far: RTT and message size</text>") {
 		t.Errorf("got %s", b.String())
 	}
 	names := map[string]bool{} // places of names

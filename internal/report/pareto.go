@@ -20,10 +20,12 @@ const (
 	paretoGap    = 0.04 // between the axes and the names
 	nameWidth    = 7.8  // px of a character, about as much as in the widest font
 	mostLetters  = 24   // of a name
-	paretoTop    = 30
-	paretoHigh   = 230
+	titleLetters = 69   // of the title, in the least width
+	paretoTop    = 46
+	paretoHigh   = 214
 	paretoBottom = 44
 	nameHeight   = 15
+	namesBeside  = (paretoTop+paretoHigh+paretoBottom)/nameHeight - 1 // as many names stand one below the other
 	mostParetos  = 3
 )
 
@@ -103,19 +105,24 @@ func (r *Report) nameIn(g group, treatment int) string {
 }
 
 func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Picture {
-	p := Picture{ID: id, Height: paretoTop + paretoHigh + paretoBottom}
 	var xs, ys []float64
 	for _, q := range points {
-		xs, ys = append(xs, q.x.Center), append(ys, q.y.Center, q.y.Lo, q.y.Hi)
+		xs, ys = append(xs, q.x.Center), append(ys, q.y.Center, q.y.Hi)
+		if q.y.Lo > 0 { // an interval below 0 must not bend a log axis
+			ys = append(ys, q.y.Lo)
+		}
 	}
 	ax, ay := newAxis(xs), newAxis(ys)
 	var b strings.Builder
-	head := capital(yTitle + " and " + xTitle)
+	title := yTitle + " and " + xTitle
+	head := title
 	if level != "" {
-		head = capital(level) + ": " + yTitle + " and " + xTitle
+		room := max(mostLetters, titleLetters-utf8.RuneCountInString(title)-len(": "))
+		title, head = shortenMiddle(level, room)+": "+title, level+": "+title
 	}
-	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s; lower left is better, filled: on the Pareto front</text>`,
-		html.EscapeString(head))
+	which, named := namedInPareto(points)
+	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s</text><text class="fig-key" x="0" y="30">lower left is `+
+		`better; %s: on the Pareto front</text>`, html.EscapeString(capital(title)), which)
 	names := make([]string, len(points))
 	for i, q := range points {
 		names[i] = q.name
@@ -123,18 +130,23 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	names = shortened(names, mostLetters)
 	wide := wideBeside(names)
 	paretoGrid(&b, ax, ay, wide, xTitle)
-	heights := make([]int, len(points))
-	for i, q := range points {
-		heights[i] = paretoY(ay, q.y.Center)
+	var heights []int
+	for _, i := range named {
+		heights = append(heights, paretoY(ay, points[i].y.Center))
 	}
-	rows := nameRows(heights)
-	says := []string{head}
+	last := max(namesBeside, len(named))
+	p := Picture{ID: id, Height: (last+1)*nameHeight + nameHeight/2}
+	rows := map[int]int{}
+	for k, row := range nameRows(heights, last) {
+		rows[named[k]] = row
+	}
+	says := []string{capital(head)}
 	for _, q := range points {
 		says = append(says, fmt.Sprintf("%s %s, %s", q.name, Format(q.x.Center, "B"), Format(q.y.Center, "s")))
 	}
 	for _, i := range lastOnFront(points) {
 		q := points[i]
-		x, y := percent(paretoX(ax, wide, q.x.Center)), heights[i]
+		x, y := percent(paretoX(ax, wide, q.x.Center)), paretoY(ay, q.y.Center)
 		if q.y.Hi > q.y.Lo {
 			fmt.Fprintf(&b, `<line class="fig-ci" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x, x, paretoY(ay, q.y.Lo),
 				paretoY(ay, q.y.Hi))
@@ -145,7 +157,11 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 		}
 		fmt.Fprintf(&b, `<circle class="%s" cx="%s" cy="%d" r="%s"><title>%s</title></circle>`, class, x, y, radius,
 			html.EscapeString(says[i+1]))
-		at := rows[i]*nameHeight + nameHeight/2
+		row, ok := rows[i]
+		if !ok {
+			continue
+		}
+		at := row*nameHeight + nameHeight/2
 		fmt.Fprintf(&b, `<line class="fig-grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x,
 			percent(paretoLeft+wide+paretoGap-0.01), y, at)
 		class, from := "fig-name", percent(paretoLeft+wide+paretoGap)
@@ -156,6 +172,21 @@ func paretoPicture(id, level, xTitle, yTitle string, points []paretoPoint) Pictu
 	}
 	p.Says, p.body = strings.Join(says, "; "), b.String()
 	return p
+}
+
+// namedInPareto are the places of the points that have a name beside them, and what is said of a filled one: all
+// points, or where they are too many for that, those of the front.
+func namedInPareto(points []paretoPoint) (which string, named []int) {
+	which = "filled"
+	if len(points) > namesBeside {
+		which = "filled and named"
+	}
+	for i, q := range points {
+		if q.front || len(points) <= namesBeside {
+			named = append(named, i)
+		}
+	}
+	return which, named
 }
 
 // lastOnFront are the places of points in the order in which they are drawn: those of the front last, so that no other
@@ -182,10 +213,10 @@ func wideBeside(names []string) float64 {
 	return min(paretoWide, 1-paretoLeft-paretoGap-nameWidth*float64(min(most, mostLetters))/paretoLeast-0.001)
 }
 
-// nameRows gives each name a row of its own, near the height of its point and in the
+// nameRows gives each name a row of its own from 1 to last, near the height of its point and in the
 // order of the points, so that the lines between them do not cross: rows that collide
 // are moved apart around their mean (pool adjacent violators).
-func nameRows(heights []int) []int {
+func nameRows(heights []int, last int) []int {
 	order := make([]int, len(heights))
 	for i := range order {
 		order[i] = i
@@ -196,11 +227,11 @@ func nameRows(heights []int) []int {
 	for place, i := range order {
 		b := block{max(heights[i]/nameHeight, 1) - place, 1}
 		for len(blocks) > 0 {
-			last := blocks[len(blocks)-1]
-			if last.sum*b.n < b.sum*last.n {
+			before := blocks[len(blocks)-1]
+			if before.sum*b.n < b.sum*before.n {
 				break
 			}
-			b = block{b.sum + last.sum, b.n + last.n}
+			b = block{b.sum + before.sum, b.n + before.n}
 			blocks = blocks[:len(blocks)-1]
 		}
 		blocks = append(blocks, b)
@@ -208,7 +239,7 @@ func nameRows(heights []int) []int {
 	rows := make([]int, len(heights))
 	place := 0
 	for _, b := range blocks {
-		first := max(int(math.Round(float64(b.sum)/float64(b.n))), 1)
+		first := max(min(int(math.Round(float64(b.sum)/float64(b.n))), last-len(heights)+1), 1)
 		for range b.n {
 			rows[order[place]] = first + place
 			place++

@@ -43,6 +43,59 @@ func TestParetoShowsItsFrontAndItsNames(t *testing.T) {
 	}
 }
 
+// However many points there are and wherever they lie, each name stands within the picture; of many points only those
+// on the front have one. The title ends within the picture where it is narrow, too.
+func TestParetoNamesStandWithinIt(t *testing.T) {
+	for _, x := range []struct {
+		points, named int
+		front         bool // all are on it
+		which         string
+	}{{8, 8, false, "; filled: on"}, {19, 19, false, "; filled: on"}, {20, 1, false, "; filled and named: on"},
+		{58, 1, false, "; filled and named: on"}, {30, 30, true, "; filled and named: on"}} {
+		var points []paretoPoint
+		for i := range x.points {
+			v := 1 + float64(i)/1e6 // all in one place
+			if points = append(points, paretoPoint{name: "p" + strconv.Itoa(i)}); x.front {
+				points[i].x, points[i].y = stat.Summary{Center: v}, stat.Summary{Center: 1 / v}
+			} else {
+				points[i].x, points[i].y = stat.Summary{Center: v}, stat.Summary{Center: v}
+			}
+		}
+		if !x.front { // one far above, so that the others are at the bottom
+			points[x.points-1].y.Center = 10
+		}
+		onFront(points)
+		p := paretoPicture("pareto-1", strings.Repeat("a level of a long name ", 9), "wire bytes", "RTT", points)
+		found := nameInPareto.FindAllStringSubmatch(p.body, -1)
+		if len(found) != x.named || !strings.Contains(p.body, x.which) {
+			t.Errorf("%d points: got %d names, want %d and %q in %s", x.points, len(found), x.named, x.which, p.body[:600])
+		}
+		for _, m := range found {
+			if y, _ := strconv.Atoi(m[3]); y < 20 || y > p.Height-4 {
+				t.Errorf("%d points: %q is at %d px of %d", x.points, m[4], y, p.Height)
+			}
+		}
+		_, title, _ := strings.Cut(p.body, `y="14">`)
+		title, _, _ = strings.Cut(title, "<")
+		if wide := float64(utf8.RuneCountInString(title)) * nameWidth; wide > paretoLeast ||
+			!strings.HasSuffix(title, ": RTT and wire bytes") {
+			t.Errorf("the title is %q", title)
+		}
+	}
+}
+
+// An interval that reaches below 0 does not press all times, which are above it, to one end of the axis.
+func TestParetoAxisOfTimesIsLogarithmic(t *testing.T) {
+	var points []paretoPoint
+	for i, y := range []stat.Summary{{Center: 1e-4, Lo: 9e-5, Hi: 1.1e-4}, {Center: 1e-3, Lo: -2e-3, Hi: 4e-3}} {
+		points = append(points, paretoPoint{name: strconv.Itoa(i), x: stat.Summary{Center: 100}, y: y})
+	}
+	if body := paretoPicture("pareto-1", "", "wire bytes", "RTT", points).body; strings.Contains(body, ">-") ||
+		!strings.Contains(body, ">200 µs<") {
+		t.Errorf("got %s", body)
+	}
+}
+
 // Where figures are medians, the page says so above them and below the chart that explores them.
 func TestPageSaysWhereFiguresAreMedians(t *testing.T) {
 	r := fakeReport(t, 2, 1, 10)
@@ -95,8 +148,8 @@ func TestParetoSaysWhichAxesAreMedians(t *testing.T) {
 	for _, x := range []struct {
 		medians []string
 		title   string
-	}{{nil, "RTT and message size; "}, {[]string{"rtt"}, "RTT (median) and message size; "},
-		{[]string{"rtt", "message_size"}, "RTT (median) and message size (median); "}} {
+	}{{nil, "RTT and message size<"}, {[]string{"rtt"}, "RTT (median) and message size<"},
+		{[]string{"rtt", "message_size"}, "RTT (median) and message size (median)<"}} {
 		r := fakeReport(t, 5, 1, 10)
 		r.Cells = slices.DeleteFunc(r.Cells, func(c Cell) bool { return c.Treatment == 0 && c.Response == "rtt" })
 		for i := range r.Cells {
