@@ -92,6 +92,8 @@ type view struct {
 	Scripts               []template.JS
 	Traces                []traceView
 	AnyPublished          bool // a figure shows a published value
+	AnyFloor              bool // a figure shows a floor
+	Raw                   bool // the requests and the readings are there, not their figures alone
 	Sections              []section
 	Factors               []string
 	Plan                  []planRow
@@ -193,6 +195,8 @@ func (r *Report) view() (view, error) {
 		v.Scripts = append(v.Scripts, template.JS(s.Text))
 	}
 	v.AnyPublished = slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Published != nil })
+	v.AnyFloor = slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.HasFloor })
+	v.Raw = !slices.Contains(r.LeftOut, "exchanges") && !slices.Contains(r.LeftOut, "samples")
 	v.Design = r.design()
 	v.Devices, v.Stacks = r.facts()
 	return v, nil
@@ -250,6 +254,9 @@ func (r *Report) panelView(p Panel) (panelView, error) {
 			v.Floors = true
 		}
 		for _, w := range c.Warnings {
+			if row.Notes != "" {
+				row.Notes += ","
+			}
 			row.Notes += notes.mark(w, t.Name())
 		}
 		v.Rows = append(v.Rows, row)
@@ -301,13 +308,21 @@ func (n *noteList) mark(text, whom string) string {
 		n.texts, n.whom = append(n.texts, text), append(n.whom, nil)
 	}
 	n.whom[i] = append(n.whom[i], whom)
-	return string(noteMarks[i%len(noteMarks)])
+	return noteMark(i)
+}
+
+// noteMark is a letter, or two where there are more notes than letters.
+func noteMark(i int) string {
+	if n := len(noteMarks); i >= n {
+		return noteMark(i/n-1) + noteMark(i%n)
+	}
+	return noteMarks[i : i+1]
 }
 
 func (n *noteList) lines() []string {
 	var out []string
 	for i, t := range n.texts {
-		out = append(out, fmt.Sprintf("%c  %s: %s", noteMarks[i%len(noteMarks)], strings.Join(n.whom[i], ", "), t))
+		out = append(out, fmt.Sprintf("%s  %s: %s", noteMark(i), strings.Join(n.whom[i], ", "), t))
 	}
 	return out
 }

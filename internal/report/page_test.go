@@ -237,6 +237,10 @@ func TestTablesSort(t *testing.T) {
 	if got, want := column(0, "b", "a", "c", "f", "e", "d"), "a|b|c|d|e|f"; got != want {
 		t.Errorf("words: %s, want %s", got, want)
 	}
+	if got, want := column(0, "802.15.4 b", "802.15.4 a", "lte-m c", "802.15.4 f", "802.15.4 e", "gsm d"),
+		"lte-m c|gsm d|802.15.4 f|802.15.4 e|802.15.4 b|802.15.4 a"; got != want { // the second click on this head
+		t.Errorf("names that begin with figures: %s, want %s", got, want)
+	}
 	b.Clean(t, "file://")
 }
 

@@ -126,9 +126,13 @@ func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top, most int) 
 		}
 	}
 	if r.Hi > r.Lo {
-		lo, hi := a.clamp(r.Lo), a.clamp(r.Hi)
-		fmt.Fprintf(b, `<line class="fig-ci" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(lo), percent(hi), mid, mid)
-		for _, x := range []float64{lo, hi} {
+		fmt.Fprintf(b, `<line class="fig-ci" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.clamp(r.Lo)),
+			percent(a.clamp(r.Hi)), mid, mid)
+		for _, v := range []float64{r.Lo, r.Hi} {
+			if !a.shows(v) { // it goes on beyond the axis
+				continue
+			}
+			x := a.at(v)
 			fmt.Fprintf(b, `<line class="fig-ci" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(x), percent(x), mid-5, mid+5)
 		}
 	}

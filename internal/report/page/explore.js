@@ -8,8 +8,10 @@
   if (!root || !window.Plot || (!data.panels.length && !data.traces.length)) return;
 
   const colors = d3.schemeTableau10;
-  const color = (t) => colors[t % 10];
-  const dashed = (t) => Math.floor(t / 10) % 2 === 1; // the next ten treatments
+  const dashes = [null, "6,3", "2,3"], styles = colors.length * dashes.length; // solid for the first ten, dashed for the next
+  let place = []; // of each treatment among those that are shown
+  const color = (t) => colors[place[t] % 10];
+  const dash = (t) => Math.floor(place[t] / 10) % dashes.length;
   const state = { panel: 0, view: "trials", trace: 0, log: null, picked: data.factors.map((_, i) => new Set(data.treatments.map((t) => t.levels[i]))) };
   const views = { trials: "trials", distribution: "distribution", course: "over the run", power: "power" };
 
@@ -77,7 +79,7 @@
   const base = (width, label) => ({ width, ariaLabel: label, style: { background: "none", fontSize: "12px", fontFamily: "inherit", overflow: "visible" } });
   const tip = (points, x, y) => Plot.tip(points, Plot.pointer({ x, y, title: "says", maxRadius: 60, fontSize: 13 }));
 
-  const lines = (points, x, y) => [false, true].map((d) => Plot.line(points.filter((p) => dashed(p.t) === d), { x, y, z: "t", stroke: (p) => color(p.t), strokeWidth: 1.8, strokeDasharray: d ? "6,3" : null, clip: true }));
+  const lines = (points, x, y) => dashes.map((d, i) => Plot.line(points.filter((p) => dash(p.t) === i), { x, y, z: "t", stroke: (p) => color(p.t), strokeWidth: 1.8, strokeDasharray: d, clip: true }));
 
   // Of more trials than are drawn, the least and the largest of each stretch, in order.
   const thinned = (trials, most) => {
@@ -213,7 +215,7 @@
   function keys() {
     if (state.view === "trials") return [];
     if (state.view === "power") return data.traces[state.trace].phases.map(([n, from, to]) => [phaseColor[n], `${n}, ${format(from, "s")} to ${format(to, "s")}`]);
-    return rows().map((r) => [color(r.t), name(r.t), dashed(r.t)]);
+    return rows().map((r) => [color(r.t), name(r.t), dash(r.t)]);
   }
 
   function render() {
@@ -224,6 +226,8 @@
     const power = state.view === "power";
     panelChoice.hidden = picks.hidden = power;
     traceChoice.hidden = !power;
+    let n = 0;
+    place = data.treatments.map((_, t) => (shown(t) ? n++ : 0));
     const drawn = power || rows().some((r) => state.view === "trials" || r.q);
     if (drawn) {
       const svg = draw[state.view](Math.max(260, chart.clientWidth));
@@ -232,8 +236,9 @@
       chart.replaceChildren(svg);
       log.checked = used;
     } else chart.replaceChildren(el("p", {}, rows().length ? "This response has one figure per trial and no distribution; look at its trials." : "No treatment is selected: select a level of each factor."));
-    legend.replaceChildren(...keys().map(([c, text, broken]) => el("li", {}, el("span", { className: broken ? "swatch broken" : "swatch", style: "color:" + c }), text)));
-    caption.textContent = drawn ? says[state.view]() : "";
+    legend.replaceChildren(...keys().map(([c, text, d]) => el("li", {}, el("span", { className: "swatch" + ["", " broken", " dotted"][d || 0], style: "color:" + c }), text)));
+    const repeats = (state.view === "distribution" || state.view === "course") && n > styles ? ` More than ${styles} treatments share colours: select fewer.` : "";
+    caption.textContent = drawn ? says[state.view]() + repeats : "";
   }
 
   for (const b of document.querySelectorAll("button.look")) b.onclick = () => {

@@ -6,7 +6,8 @@
   function key(cell) {
     const text = cell.textContent.trim();
     const m = /^[±×]?[<>]?([-−]?[\d.]+(?:e[-+]?\d+)?)\s*(?:([GMkmµnpf])(?=[A-Za-z/]))?/.exec(text);
-    return m ? Number(m[1].replace("−", "-")) * (factor[m[2]] || 1) : text;
+    const n = m ? Number(m[1].replace("−", "-")) : NaN; // 802.15.4 is none
+    return Number.isNaN(n) ? text : n * (factor[m[2]] || 1);
   }
   const empty = (k) => k === "" || k === "–";
   function compare(a, b) {
