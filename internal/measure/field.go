@@ -75,7 +75,8 @@ var Fields = []Field{
 		Response: Response{Quantity{"rtt", "s"}, atClient,
 			"first byte of the request sent to last byte of the response received", false}},
 	{Name: "response", To: "done", From: "due", Between: func(x *Exchange) int64 { return int64(x.Response()) }, Place: 2,
-		Response: Response{Quantity{"response_time", "s"}, atClient, "the same from the instant the request was due", false}},
+		Response: Response{Quantity{"response_time", "s"}, atClient, "as RTT, but from the instant the request was due",
+			false}},
 }
 
 // Kept tells whether records and files hold the field itself.

@@ -124,7 +124,7 @@ func (r *Report) doubtRamps(noted [][]map[string]float64) {
 	if len(slow) > 0 && len(atOnce) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("ramp differs: the devices of %s were switched on one after the other, "+
 			"%g a second, those of %s all at once; sent_rate contains the time until all are on, and an outage meets only "+
-			"those that are; ramp gives all the same", list(slow, mostNames), ramp, list(atOnce, mostNames)))
+			"those that are; set ramp to switch all on alike", list(slow, mostNames), ramp, list(atOnce, mostNames)))
 	}
 }
 

@@ -114,7 +114,8 @@ func TestStarvationIsInTheAnswer(t *testing.T) {
 		return 1e-3 * wobble(block+len(at["stack"]))
 	}, q...)
 	r := reportOf(t, dir)
-	if got := r.Verdict()[0]; !strings.HasPrefix(got, "CPU starvation: in 2 of 2 treatments") {
+	if got := r.Verdict()[0]; !strings.HasPrefix(got, "CPU starvation: in 2 of 2 treatments threads were ready "+
+		"to run and had no CPU, for a total of up to ") {
 		t.Errorf("got %q", got)
 	}
 	for _, s := range r.Series() {
@@ -189,7 +190,7 @@ func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {
 				t.Errorf("waiting %g: no %q in %q", tt.waiting, want, says)
 			}
 		}
-		alike := slices.ContainsFunc(says, func(s string) bool { return strings.HasPrefix(s, "1 and 2 are alike") })
+		alike := slices.ContainsFunc(says, func(s string) bool { return strings.HasPrefix(s, "n 1 and n 2 are alike") })
 		if alike != (tt.waiting == 0) {
 			t.Errorf("waiting %g: got %q", tt.waiting, says)
 		}

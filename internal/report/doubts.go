@@ -5,8 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
+
+// mostReasons is of how many trials without a valid attempt the reason is given.
+const mostReasons = 5
 
 // doubts gathers what a reader must know of the whole.
 func (r *Report) doubts() {
@@ -30,11 +34,13 @@ func (r *Report) doubts() {
 		if t.Reason == "" || t.State == store.Valid {
 			continue
 		}
-		if shown++; shown > 5 {
-			r.Warnings = append(r.Warnings, "further invalid trials are in the ledger")
-			break
+		if shown++; shown <= mostReasons {
+			r.Warnings = append(r.Warnings, t.Reason)
 		}
-		r.Warnings = append(r.Warnings, t.Reason)
+	}
+	if n := shown - mostReasons; n > 0 {
+		r.Warnings = append(r.Warnings, plural.Count(n, "more trial")+" without a valid attempt; the list of trials under "+
+			"Plan, in the HTML report, says why")
 	}
 }
 

@@ -399,7 +399,7 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	}
 	if c.Slowed(confidence) {
 		return fmt.Sprintf("%s and %s are not told apart in %s%s, since waiting for a CPU may explain a ratio of up to %s: "+
-			"ratio %s (%s%s).", c.Best, c.Other, words(p.Response), at, ratioText(c.Wide), ratioText(c.Estimate),
+			"ratio %s (%s%s).", c.best(), c.other(), words(p.Response), at, ratioText(c.Wide), ratioText(c.Estimate),
 			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	if c.Disagree {
@@ -410,7 +410,7 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 		if c.Alike {
 			what = fmt.Sprintf("are alike within %g %% in %s", 100*alikeWithin, words(p.Response))
 		}
-		return fmt.Sprintf("%s and %s %s%s: ratio %s (%s%s).", c.Best, c.Other, what, at, ratioText(c.Estimate),
+		return fmt.Sprintf("%s and %s %s%s: ratio %s (%s%s).", c.best(), c.other(), what, at, ratioText(c.Estimate),
 			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	do, ok := doings[p.Response]
@@ -418,27 +418,39 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 		if w := c.where(); len(w.other)+len(w.neither) > 0 {
 			return c.whichWhere(p, at)
 		}
-		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.Best, do[0],
-			do[1], c.Other, at, c.ratioOf(p), c.perStratum())
+		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.best(), do[0],
+			do[1], c.other(), at, c.ratioOf(p), c.perStratum())
 	}
 	if !ok {
-		more, less := c.Other, c.Best
+		more, less := c.other(), c.best()
 		if moreIsBetter(p.Response) {
 			more, less = less, more
 		}
 		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), more, ratioText(c.Estimate), less,
 			at, ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
-	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.Best, do[0], ratioText(c.Estimate), do[1], c.Other, at,
+	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.best(), do[0], ratioText(c.Estimate), do[1], c.other(), at,
 		ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
+}
+
+// best and other are the two levels as a sentence names them.
+func (c LevelContrast) best() string  { return levelWords(c.Factor, c.Best) }
+func (c LevelContrast) other() string { return levelWords(c.Factor, c.Other) }
+
+// levelWords names a level, and its factor where it is a mere quantity: "n 1000", since "1000" is nobody's name.
+func levelWords(factor, level string) string {
+	if level != "" && level[0] >= '0' && level[0] <= '9' {
+		return factor + " " + level
+	}
+	return level
 }
 
 // ratioOf says of what to what the ratio is: above 1 where the best is better.
 func (c LevelContrast) ratioOf(p Panel) string {
 	if moreIsBetter(p.Response) {
-		return c.Best + " to " + c.Other
+		return c.best() + " to " + c.other()
 	}
-	return c.Other + " to " + c.Best
+	return c.other() + " to " + c.best()
 }
 
 // perStratum is the ratio in each stratum, the least first: "0.50 at dpws, 2.00 at axis2".

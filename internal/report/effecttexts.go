@@ -120,7 +120,7 @@ type effectsView struct {
 func (r *Report) effectsViews() []effectsView {
 	var out []effectsView
 	for _, e := range r.Effects {
-		v := effectsView{Title: words(e.Response) + " at the " + string(e.Side), Summary: e.allocation(), Log: e.Log,
+		v := effectsView{Title: capital(words(e.Response)) + " at the " + string(e.Side), Summary: e.allocation(), Log: e.Log,
 			Medians:   e.Medians,
 			Sentences: e.sentences(r.Study.Design.Confidence, nil), Warnings: e.Warnings}
 		if e.Anova != nil {

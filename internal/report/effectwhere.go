@@ -55,6 +55,9 @@ func strataText(all []advise.Stratum) string {
 // no difference is shown.
 func (c LevelContrast) whichWhere(p Panel, at string) string {
 	w := c.where()
+	if at != "" {
+		at = " (" + strings.TrimPrefix(at, ", ") + ")"
+	}
 	rest := ""
 	if len(w.neither) > 0 {
 		rest = "; no difference shown at " + strataText(w.neither)
@@ -63,18 +66,18 @@ func (c LevelContrast) whichWhere(p Panel, at string) string {
 	do, ok := doings[p.Response]
 	switch {
 	case ok && len(w.other) == 0 && len(w.best) > 0:
-		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.Best, do[0], do[1], c.Other, at, strataText(w.best), rest)
+		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.best(), do[0], do[1], c.other(), at, strataText(w.best), rest)
 	case ok && len(w.best) == 0 && len(w.other) > 0:
-		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.Other, do[0], do[1], c.Best, at, strataText(w.other), rest)
+		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.other(), do[0], do[1], c.best(), at, strataText(w.other), rest)
 	}
 	var where []string
 	if len(w.best) > 0 {
-		where = append(where, c.Best+" at "+strataText(w.best))
+		where = append(where, c.best()+" at "+strataText(w.best))
 	}
 	if len(w.other) > 0 {
-		where = append(where, c.Other+" at "+strataText(w.other))
+		where = append(where, c.other()+" at "+strataText(w.other))
 	}
 	than := map[bool]string{true: "higher", false: "lower"}[moreIsBetter(p.Response)]
-	return fmt.Sprintf("Which of %s and %s has the %s %s%s depends on the other factors: %s%s.", c.Best, c.Other, than,
+	return fmt.Sprintf("Which of %s and %s has the %s %s%s depends on the other factors: %s%s.", c.best(), c.other(), than,
 		words(p.Response), at, strings.Join(where, "; the other way round, "), rest)
 }

@@ -181,9 +181,9 @@ func (r *Report) starvedWords() []string {
 	for _, s := range r.Starved {
 		most, touched[s.Treatment] = max(most, s.Share), true
 	}
-	return []string{fmt.Sprintf("CPU starvation: in %d of %d treatments programs were ready to run and had no CPU, for "+
-		"up to %s s in each second of the run; times include that wait, and differences may come from the machine. Measure "+
-		"again on a quieter machine.",
+	return []string{fmt.Sprintf("CPU starvation: in %d of %d treatments threads were ready to run and had no CPU, for "+
+		"a total of up to %s s in each second of the run; times include that wait, and differences may come from the "+
+		"machine. Measure again on a quieter machine.",
 		len(touched), len(r.Treatments), significant(most))}
 }
 
@@ -192,7 +192,7 @@ func (r *Report) starvedWords() []string {
 func (r *Report) doubtDrift(noted [][]map[string]float64) {
 	found := make([]stat.Comparison, len(noted))
 	ps := make([]float64, len(noted))
-	plain := make([]bool, len(noted))
+	plain, counts := make([]bool, len(noted)), make([]int, len(noted))
 	for i, trials := range noted {
 		var first, last []float64
 		for _, m := range trials {
@@ -203,19 +203,28 @@ func (r *Report) doubtDrift(noted [][]map[string]float64) {
 		ps[i] = math.NaN()
 		if c, err := stat.RatioPaired(last, first, r.Study.Design.Confidence); err == nil {
 			found[i], ps[i], plain[i] = c, c.P, plainDrift(first, last, c.Estimate)
+			counts[i] = len(first)
 		}
 	}
 	for i, p := range stat.Holm(ps) {
 		if c := found[i]; p < warnAt && math.Abs(c.Estimate-1) >= driftFrom || plain[i] {
-			r.warnCells(i, measure.Client, timed, drifts(c))
+			says := drifts(c, counts[i])
+			r.warnCells(i, measure.Client, timed, says)
 			if math.Abs(c.Estimate-1) >= driftMuch {
-				r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+drifts(c))
+				r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+says)
 			}
 		}
 	}
 }
 
-func drifts(c stat.Comparison) string {
+// drifts says how much a treatment's trials drift. An interval that contains 1 proves nothing: then it says what it
+// goes by.
+func drifts(c stat.Comparison, trials int) string {
+	if c.Lo <= 1 && c.Hi >= 1 {
+		return fmt.Sprintf("perhaps not steady: in each of %d trials the last third took %s time than the first, %s times "+
+			"as long (%s): by chance, or %s", trials, map[bool]string{true: "less", false: "more"}[c.Estimate < 1],
+			ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate))
+	}
 	return fmt.Sprintf("not steady: the last third of each trial takes %s times as long as its first (%s): %s",
 		ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate))
 }

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -125,7 +127,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		text = "; no significant difference from it: " + list(alike.names, mostNames) + alike.span(k.pairs.Log)
 	}
 	if len(but) > 0 {
-		text += map[bool]string{true: ", but ", false: "; but "}[text != ""] + list(but, 2)
+		text += map[bool]string{true: ", but ", false: "; but "}[text != ""] + clauses(but)
 	}
 	if len(odd.names) > 0 {
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd.names, 2)
@@ -144,15 +146,23 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		}
 	}
 	if len(yet) > 0 {
-		text += "; yet " + list(yet, 2)
+		text += "; yet " + clauses(yet)
 	}
 	if len(perhaps) > 0 {
-		text += "; waiting for a CPU may explain that " + list(perhaps, 2)
+		text += "; waiting for a CPU may explain that " + clauses(perhaps)
 	}
 	if len(untold) > 0 {
 		text += notCompared + list(untold, mostNames)
 	}
 	return same, text
+}
+
+// clauses are at most two of those said of treatments, and of how many more the like holds.
+func clauses(all []string) string {
+	if n := len(all) - 2; n > 0 {
+		return strings.Join(all[:2], "; ") + "; and likewise for " + plural.Count(n, "more treatment")
+	}
+	return strings.Join(all, "; ")
 }
 
 // An apartness is a treatment that differs from the best beyond doubt.

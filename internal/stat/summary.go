@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // Mean is the mean of one mean a trial, with the t interval.
@@ -78,8 +80,9 @@ func quantile(xs []float64, q, confidence float64) (Summary, error) {
 	s.Center = selectQuantile(ys, q)
 	lo, hi, covers := orderRanks(len(xs), q, confidence)
 	if lo < 1 || hi > len(xs) {
-		s.Warnings = append(s.Warnings, fmt.Errorf("%w: %d values are too few for a %s %% interval of the p%s; %d suffice",
-			ErrTooFew, len(xs), percent(confidence), percent(q), quantileNeeds(q, confidence)))
+		s.Warnings = append(s.Warnings, fmt.Errorf("%w: %s %s too few for a %s %% interval of the p%s; %d suffice",
+			ErrTooFew, plural.Count(len(xs), "value"), plural.Verb(len(xs), "is", "are"), percent(confidence), percent(q),
+			quantileNeeds(q, confidence)))
 		return s, nil
 	}
 	s.Method = fmt.Sprintf("order statistics %d and %d of %d (exact, %.1f %%)", lo, hi, len(xs), 100*covers)
