@@ -20,8 +20,8 @@ type judgement struct {
 func (r *Report) judgement() judgement {
 	j := judgement{Effects: r.effectsViews()}
 	if s := r.Published; s != nil {
-		j.Paper, j.Aside, j.Tally, j.Setup, j.Ours, j.Differs = s.Paper.Reference(), s.Paper.Aside, tally(*s), s.Paper.Setup,
-			r.ownSetup(), s.Differs
+		j.Paper, j.Aside, j.Tally, j.Setup, j.Ours, j.Differs = s.Paper.Reference(), capital(s.Paper.Aside), tally(*s),
+			s.Paper.Setup, r.ownSetup(), s.Differs
 		j.Besides, j.Claims = r.besideRows(), r.claimRows()
 	}
 	return j

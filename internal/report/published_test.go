@@ -80,6 +80,9 @@ func TestPublishedStandsBesideOurs(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
+	if got := pageOf(t, r); !strings.Contains(got, ". Energy is in joules") {
+		t.Error("the page does not say what a reader must know about the figures, as a sentence")
+	}
 	f := r.Figures()
 	if got := f[0].Rows[0]; !(got.PubLo < got.Published && got.Published < got.PubHi) ||
 		!math.IsNaN(f[0].Rows[4].Published) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -222,7 +223,7 @@ func trialSays(t store.TrialState) string {
 	}
 	text += ", " + string(t.State)
 	if t.Refused > 0 {
-		text += ", " + itoa(t.Refused) + " invalid attempts, the last: " + t.Reason
+		text += ", " + plural.Count(t.Refused, "invalid attempt") + ", the last: " + t.Reason
 	}
 	return text
 }

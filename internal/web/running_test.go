@@ -117,7 +117,10 @@ func TestNowShowsTheLedger(t *testing.T) {
 			t.Errorf("%d marks are %s, want %d", got-1, class, want)
 		}
 	}
-	shows(t, s, "/", "1 running now")
+	shows(t, s, "/", "1 running now", ">1 invalid attempt<")
+	if !strings.Contains(body, ", 1 invalid attempt, the last: ") {
+		t.Error("the mark of a trial does not say how many of its attempts were invalid")
+	}
 	ok(t, l.kept.Close())
 	shows(t, s, "/now/", "No study is running", "unfinished")
 }
