@@ -167,14 +167,6 @@ func TestSimulatedCoverage(t *testing.T) {
 	})
 }
 
-func plainMean(xs []float64) float64 {
-	var sum float64
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
-}
-
 func untilPrecise(r *rand.Rand, n int) bool {
 	xs := normal(r, n, 100, 3)
 	for len(xs) < 50 && !got(Mean(xs, 0.95)).Precise(0.02) {
@@ -218,7 +210,6 @@ func TestSimulatedFalsePositives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
-	const steps = "p comes in steps: never above 5"
 	rejects := func(test Test, err error) bool { return got(test, err).P < 0.05 }
 	differs := func(c Comparison, err error) bool { return got(c, err).P < 0.05 }
 	rounded := func(r *rand.Rand, n int) []float64 {

@@ -183,8 +183,6 @@ func each(xs []float64, f func(float64) float64) []float64 {
 	return out
 }
 
-func average(xs []float64) float64 { m, _ := moments(xs); return m }
-
 // A clock that ticks makes medians equal that are not: an interval between two of them has no width, and a warning says
 // what that is worth. It has width as soon as the order statistics differ.
 func TestMedianOfTicks(t *testing.T) {

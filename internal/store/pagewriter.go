@@ -54,7 +54,6 @@ func (e *thriftEncoder) bytes(v any) ([]byte, error) {
 
 // newPageWriter takes columns' names, types and metadata as parquet-go would write them into a file without rows.
 func newPageWriter(w io.Writer, schema *parquet.Schema, options []parquet.WriterOption) (*pageWriter, error) {
-	//lint:ignore SA1019 the generic writer wants a Go type; these columns come from measure.Fields
 	empty := parquet.NewWriter(io.Discard, append(options, schema)...)
 	if err := empty.Close(); err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ import (
 func byLibrary(t *testing.T, to io.Writer, a *Attempt, side measure.Side, xs []measure.Exchange) {
 	t.Helper()
 	fields := keptFields()
-	//lint:ignore SA1019 the generic writer wants a Go type; these columns come from measure.Fields
 	w := parquet.NewWriter(to, append(writerOptions("exchanges", a, side), exchangeSchema(fields),
 		parquet.PageBufferSize(8<<20))...)
 	var levels []int
