@@ -66,7 +66,7 @@ func (c suite) asksWide(client *program, peer stack.Description, s string, w ser
 	err := c.served(peer, s, func(srv *stack.Conn, url string) error {
 		wants := c.call(s, url, messageN)
 		wants.Message.Letters, wants.Message.Max = w.Letters, w.Max
-		err := c.seated(client, wants, srv, c.exchanges(few))
+		err := c.seated(client, wants, srv, c.exchanges(recorded))
 		var own *stack.ProgramError
 		if refused = errors.As(err, &own); refused {
 			return nil

@@ -92,36 +92,31 @@ func (c suite) seated(p *program, s stack.Call, srv *stack.Conn, do func(context
 // The requests of a session.
 const warmUps, recorded = 2, 23
 
-// few are recorded where others show how many a session has, and in what order: all are equal, so what the first shows
-// of a size, the last shows too.
-const few = 5
-
-// countedSize is the n of which a session has all that are recorded; of the largest messages they take most of the
-// kit's time, of the smallest they show no more.
-const countedSize = 1023
+// fewLarge is how many are recorded of the largest messages, where a sweep of smaller ones counts as many as usual:
+// all are equal, so what the first shows of a size, the last shows too, and they take most of the kit's time.
+const fewLarge = 5
 
 // manyLarge is how many are recorded of the largest messages that hold most, where a bounded heap is to run full of
 // what is kept of each: with the warm-up's, 30 of 65536 texts hold more than 100 MB decoded, as 25 of each service did.
 const manyLarge = 28
 
-// requests is how many of n are recorded. All are, of one size, with each service in the first combination of its
-// encoding, and with one service in every combination: counts, sequences and records are a matter of the service in its
-// encoding, or of the combination. In the stack's first the service that holds most has many of the largest messages,
-// of what a server is asked or a client is answered, if its heap is bounded: where there is no bound, few show as much.
+// requests is how many of n are recorded. In each encoding one service has as many of the largest messages as of
+// others. In the stack's first the service that holds most has many, of what a server is asked or a client is
+// answered, if its heap is bounded: where there is no bound, five show as much.
 func (c suite) requests(asks bool, s string, n int) int {
 	most := string(service.Concat)
 	if asks {
 		most = string(service.Sort)
 	}
-	bounded := c.d.Serve.TakesHeap() || c.d.Call.TakesHeap()
-	switch {
-	case n == messageSizes[len(messageSizes)-1] && c.leading && bounded &&
-		(s == most || !slices.Contains(c.offer.Services, most)):
+	switch bounded := c.d.Serve.TakesHeap() || c.d.Call.TakesHeap(); {
+	case n != messageSizes[len(messageSizes)-1]:
+		return recorded
+	case c.leading && bounded && (s == most || !slices.Contains(c.offer.Services, most)):
 		return manyLarge
-	case n == countedSize && (c.first || s == c.principal()):
+	case c.first && s == c.principal():
 		return recorded
 	}
-	return few
+	return fewLarge
 }
 
 // counted has a session of a warm-up of 2 and want recorded requests.

@@ -205,40 +205,41 @@ func TestMessagesMayHaveToFitADatagram(t *testing.T) {
 	}
 }
 
-// One size has all requests, with each service in the first combination of its encoding and with one service in every
-// combination. Where a stack's heap is bounded, the service that holds most has many of the largest in its first.
-func TestRequestsAreFewWhereOthersCount(t *testing.T) {
+// Each size has its requests, and the largest fewer but with one service in the first combination of each encoding.
+// Where a stack's heap is bounded, the service that holds most has more of them in the stack's first combination.
+func TestLargestMessagesAreFew(t *testing.T) {
 	java := stack.Description{Call: stack.Program{Command: []string{"java", "-Xmx{heap}"}}}
 	of := func(services ...string) stack.Offer { return stack.Offer{Services: services} }
-	three := of("sort", "concat", "echo")
-	for _, tt := range []struct {
-		c                suite
-		asks             bool
-		service          string
-		counted, largest int
-	}{
-		{suite{d: java, leading: true, first: true, offer: three}, true, "sort", recorded, manyLarge},
-		{suite{d: java, leading: true, first: true, offer: three}, true, "concat", recorded, few},
-		{suite{d: java, leading: true, first: true, offer: three}, false, "concat", recorded, manyLarge},
-		{suite{d: java, leading: true, first: true, offer: three}, false, "sort", recorded, few},
-		{suite{d: java, leading: true, first: true, offer: of("sum", "monitor")}, false, "sum", recorded, manyLarge},
-		{suite{d: java, first: true, offer: three}, true, "sort", recorded, few},
-		{suite{leading: true, first: true, offer: three}, true, "sort", recorded, few},
-		{suite{leading: true, first: true, offer: three}, true, "echo", recorded, few},
-		{suite{first: true, offer: of("sort", "echo")}, false, "sort", recorded, few},
-		{suite{offer: of("sort", "echo")}, false, "echo", recorded, few},
-		{suite{offer: of("sort", "echo")}, false, "sort", few, few},
-	} {
-		for _, n := range messageSizes {
-			want := map[int]int{1023: tt.counted, 65536: tt.largest}[n]
-			if got := tt.c.requests(tt.asks, tt.service, n); got != max(want, few) {
+	for _, n := range messageSizes {
+		for _, tt := range []struct {
+			c       suite
+			asks    bool
+			service string
+			want    int // of the largest
+		}{
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "sort", manyLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "concat", fewLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, false, "concat", manyLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sort", "concat", "echo")}, false, "sort", fewLarge},
+			{suite{d: java, leading: true, first: true, offer: of("sum", "monitor")}, false, "sum", manyLarge},
+			{suite{d: java, first: true, offer: of("sort", "concat", "echo")}, true, "sort", fewLarge},
+			{suite{leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "sort", fewLarge},
+			{suite{leading: true, first: true, offer: of("sort", "concat", "echo")}, true, "echo", recorded},
+			{suite{first: true, offer: of("sort", "echo")}, false, "echo", recorded},
+			{suite{offer: of("sort", "echo")}, false, "echo", fewLarge},
+		} {
+			want := recorded
+			if n == 65536 {
+				want = tt.want
+			}
+			if got := tt.c.requests(tt.asks, tt.service, n); got != want {
 				t.Errorf("n %d of %s, leading %v, first %v, asks %v: %d requests, want %d", n, tt.service, tt.c.leading,
-					tt.c.first, tt.asks, got, max(want, few))
+					tt.c.first, tt.asks, got, want)
 			}
 		}
 	}
-	if few < 2 || few >= recorded || manyLarge < recorded {
-		t.Errorf("few are %d, all %d, %d of those that hold most", few, recorded, manyLarge)
+	if fewLarge < 2 || fewLarge >= recorded || manyLarge < recorded {
+		t.Errorf("%d of the largest, %d of others, %d of those that hold most", fewLarge, recorded, manyLarge)
 	}
 }
 

@@ -34,6 +34,6 @@ func (c suite) boundToHost(p Running) error {
 // clientBinds looks at a client's sockets after it was used.
 func (c suite) clientBinds(srv *stack.Conn, client *program, service, url string) error {
 	return c.seated(client, c.call(service, url, messageN), srv, func(ctx context.Context, s *stack.Session) error {
-		return errors.Join(c.exchanges(few)(ctx, s), c.boundToHost(client.running))
+		return errors.Join(c.exchanges(recorded)(ctx, s), c.boundToHost(client.running))
 	})
 }
