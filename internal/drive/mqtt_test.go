@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"slices"
 	"testing"
@@ -28,6 +29,20 @@ func (l leaver) Decode(seq uint64, _ int, body []byte) error {
 	return nil
 }
 
+// packets are what a client sends, by first byte: small ones, until it hangs up.
+func packets(c net.Conn) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		for in := bufio.NewReader(c); ; {
+			kind, _ := in.ReadByte()
+			size, err := in.ReadByte()
+			b := make([]byte, size)
+			if _, bad := io.ReadFull(in, b); err != nil || bad != nil || !yield(kind, b) {
+				return
+			}
+		}
+	}
+}
+
 // A broker may say something between requests: that it ends the connection, say, since it was silent for too long, and
 // that concerns the next request as little as the end itself.
 func TestMQTTBrokerSpeaksBetweenRequests(t *testing.T) {
@@ -43,13 +58,7 @@ func TestMQTTBrokerSpeaksBetweenRequests(t *testing.T) {
 		for concurrency := 1; concurrency <= 2; concurrency++ {
 			call := leaver{make(chan bool), make(chan bool)}
 			url := hostile(t, func(c net.Conn, _ int) {
-				for in := bufio.NewReader(c); ; {
-					kind, _ := in.ReadByte()
-					size, err := in.ReadByte()
-					b := make([]byte, size)
-					if _, bad := io.ReadFull(in, b); err != nil || bad != nil {
-						return
-					}
+				for kind, b := range packets(c) {
 					switch kind {
 					case 0x10:
 						c.Write([]byte{0x20, 3, 0, 0, 0})
@@ -57,11 +66,11 @@ func TestMQTTBrokerSpeaksBetweenRequests(t *testing.T) {
 						c.Write([]byte{0x90, 4, b[0], b[1], 0, 0})
 					case 0x30:
 						answer := []byte{0x30, 5, 0, 1, 'r', 0, 'a'}
-						if b[size-1] == 1 {
+						if b[len(b)-1] == 1 {
 							answer = append(answer, tt.with...)
 						}
 						c.Write(answer)
-						if b[size-1] == 1 {
+						if b[len(b)-1] == 1 {
 							<-call.decoded
 							c.Write(tt.says)
 							if tt.reconnects > 0 {
@@ -284,13 +293,7 @@ func TestMQTTAnswersOfUnsureOrigin(t *testing.T) {
 // A run says how many of its answers may be those of earlier requests.
 func TestMQTTUnsureAnswersAreCounted(t *testing.T) {
 	url := hostile(t, func(c net.Conn, before int) {
-		for in := bufio.NewReader(c); ; {
-			kind, _ := in.ReadByte()
-			size, err := in.ReadByte()
-			b := make([]byte, size)
-			if _, bad := io.ReadFull(in, b); err != nil || bad != nil {
-				return
-			}
+		for kind, b := range packets(c) {
 			switch kind {
 			case 0x10:
 				c.Write([]byte{0x20, 2, 0, 0})
