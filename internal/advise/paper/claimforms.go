@@ -187,7 +187,7 @@ func (t *tester) crossing(s scope, f, g, a, b string, gs []string) {
 			t.judged.Parts = append(t.judged.Parts, p)
 			return
 		}
-		above, below := r.Beyond(r.even())
+		above, below := t.beyond(r, r.even())
 		up, down = min(up, above), min(down, below)
 		allUp, allDown = max(allUp, above), max(allDown, below)
 		ratios = append(ratios, fmt.Sprintf("%.3g (%.3g to %.3g) at %s", r.Estimate, r.Lo, r.Hi, l))

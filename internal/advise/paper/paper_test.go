@@ -383,6 +383,71 @@ func TestWaitingDecidesSizesFarFromTheBounds(t *testing.T) {
 	}
 }
 
+// A difference far beyond what waiting for a CPU can explain is decided, direction and size, and no nearer one.
+func TestWaitingDecidesDifferencesFarFromTheBounds(t *testing.T) {
+	const published = 9
+	for _, tt := range []struct {
+		waiting         float64
+		slow            float64 // where the other takes 1
+		direction, size stat.Verdict
+	}{
+		{0.05, 10, stat.Confirmed, stat.Confirmed},
+		{0.05, 8.0, stat.Confirmed, stat.Undecided}, // 7 of at least 6.75, or 6.6 without the wait
+		{0.05, 3, stat.Confirmed, stat.Contradicted},
+		{0.05, 30, stat.Confirmed, stat.Contradicted},
+		{0.3, 10, stat.Confirmed, stat.Undecided},
+		{0.3, 3, stat.Confirmed, stat.Contradicted},
+		{0.3, 1.3, stat.Undecided, stat.Contradicted},
+		{0.3, 0.8, stat.Undecided, stat.Contradicted},
+		{0.3, 0.5, stat.Contradicted, stat.Contradicted},
+	} {
+		p, err := Load("cloud-of-things")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := float64(published)
+		p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", Less: []string{"rest", "axis2"}, Difference: &d,
+			Unit: "s"}}
+		series := things(rand.New(rand.NewPCG(1, 1)))
+		for i := range series {
+			s := &series[i]
+			slow := s.Levels[0] == "axis2"
+			s.Waiting = map[bool]float64{true: tt.waiting}[slow]
+			for k := range s.Trials {
+				s.Trials[k].Mean = map[bool]float64{true: tt.slow, false: 1}[slow] * (1 + 0.001*float64((k*7+i)%5-2))
+			}
+		}
+		if j := p.Judge(series, Mapping{}, 0.95).Claims[0]; j.Direction != tt.direction || j.Size != tt.size {
+			t.Errorf("%g against 1, waiting %g: got %s, size %s; want %s, size %s", tt.slow, tt.waiting, j.Direction, j.Size,
+				tt.direction, tt.size)
+		}
+	}
+}
+
+// What turns round by less than waiting for a CPU can explain is no interaction that was seen.
+func TestWaitingTurnsNoInteraction(t *testing.T) {
+	p, err := Load("frameworks-on-raspberry-pi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = []Claim{{ID: "x", Side: "client", Response: "total_time", Interaction: []string{"framework", "message_kb"}}}
+	for turn, want := range map[float64]stat.Verdict{1.1: stat.Undecided, 3: stat.Confirmed} {
+		var series []advise.Series
+		for i, levels := range [][]string{{"axis2", "100"}, {"axis2", "500"}, {"cxf", "100"}, {"cxf", "500"}} {
+			s := advise.Series{Response: "total_time", Unit: "s", Side: "client", Waiting: 0.3,
+				Factors: []string{"framework", "message_kb"}, Levels: levels}
+			for k := range 10 {
+				v := []float64{1, 1, turn, 1 / turn}[i]
+				s.Trials = append(s.Trials, advise.TrialSummary{Block: k, Mean: v * (1 + 0.001*float64((k*7+i)%5-2))})
+			}
+			series = append(series, s)
+		}
+		if j := p.Judge(series, Mapping{}, 0.95).Claims[0]; j.Direction != want {
+			t.Errorf("×%g: got %s, want %s, %v", turn, j.Direction, want, j.Why)
+		}
+	}
+}
+
 // A size is said with its unit, if it has one.
 func TestBoundsHaveTheirUnit(t *testing.T) {
 	difference, slope := 0.43, 26.0

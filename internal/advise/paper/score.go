@@ -16,7 +16,8 @@ type Evidence struct {
 	Unit string // of a difference or a slope
 	stat.Comparison
 
-	why string // there is none
+	why  string       // there is none
+	both [2][]float64 // of a difference: both sides, paired by block
 }
 
 // even is what the figure is where both sides are equal.

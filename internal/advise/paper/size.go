@@ -59,13 +59,14 @@ func (j *Judged) joinSize() {
 }
 
 // within are the p of f within bounds and of f outside them, by more than waiting for a CPU
-// can explain: of a ratio it may have made wide times as much, or wide times as little.
+// can explain: of a ratio it may have made wide times as much, or wide times as little; either side of a difference may
+// be too long by that.
 func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, err error) {
 	if j.wide <= 1 {
 		return f.Between(lo, hi)
 	}
 	if f.Kind != "ratio" {
-		return 1, 1, nil
+		return f.withinSpared(j.wide, lo, hi)
 	}
 	if _, outside, err = f.Between(lo/j.wide, hi*j.wide); err != nil {
 		return 1, 1, err
@@ -75,6 +76,26 @@ func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, er
 	}
 	inside, _, err = f.Between(lo, hi/j.wide)
 	return inside, outside, err
+}
+
+// withinSpared is within of a difference.
+func (f Evidence) withinSpared(wide, lo, hi float64) (inside, outside float64, err error) {
+	least, most, ok := f.spared(wide)
+	if !ok {
+		return 1, 1, nil
+	}
+	above, _ := least.Beyond(hi)
+	_, below := most.Beyond(lo)
+	outside = min(above, below)
+	low, _, err := least.Between(lo, hi)
+	if err != nil {
+		return 1, outside, err
+	}
+	high, _, err := most.Between(lo, hi)
+	if err != nil {
+		return 1, outside, err
+	}
+	return max(low, high), outside, nil
 }
 
 // weigh is the p of the likelier answer, and that answer, unless something

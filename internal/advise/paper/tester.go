@@ -272,11 +272,17 @@ func (t *tester) beyond(f Evidence, bound float64) (above, below float64) {
 	switch {
 	case wide <= 1:
 		return f.Beyond(bound)
-	case f.Kind != "ratio":
+	case f.Kind == "ratio" || f.Kind == "share":
+		above, _ = f.Beyond(bound * wide)
+		_, below = f.Beyond(bound / wide)
+		return above, below
+	}
+	least, most, ok := f.spared(wide)
+	if !ok {
 		return 1, 1
 	}
-	above, _ = f.Beyond(bound * wide)
-	_, below = f.Beyond(bound / wide)
+	above, _ = least.Beyond(bound)
+	_, below = most.Beyond(bound)
 	return above, below
 }
 

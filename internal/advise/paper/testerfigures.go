@@ -36,12 +36,35 @@ func (f Evidence) boundless() Evidence {
 // difference is a-b, paired by block, averaged over strata.
 func (t *tester) difference(a, b selection) Evidence {
 	xs, ys := pairs(a, b)
-	c, err := stat.DifferencePaired(average(xs, arithmetic), average(ys, arithmetic), t.confidence)
+	both := [2][]float64{average(xs, arithmetic), average(ys, arithmetic)}
+	c, err := stat.DifferencePaired(both[0], both[1], t.confidence)
 	unit := t.claim.Unit
 	if found := t.find(a.responses[0], a.scope.side); unit == "" && len(found) > 0 {
 		unit = found[0].Unit
 	}
-	return figure("difference", unit, c, err, len(xs))
+	f := figure("difference", unit, c, err, len(xs))
+	f.both = both
+	return f
+}
+
+// spared is a difference as it may be where waiting for a CPU made either side up to wide times as long: the least and
+// the greatest. ok is false where a value is not above 0, since waiting shortens nothing.
+func (f Evidence) spared(wide float64) (least, most stat.Comparison, ok bool) {
+	if f.Kind != "difference" || f.why != "" || slices.Min(slices.Concat(f.both[0], f.both[1])) <= 0 {
+		return least, most, false
+	}
+	shorter := func(xs []float64) []float64 {
+		out := make([]float64, len(xs))
+		for i, x := range xs {
+			out[i] = x / wide
+		}
+		return out
+	}
+	least, err := stat.DifferencePaired(shorter(f.both[0]), f.both[1], f.Confidence)
+	if err == nil {
+		most, err = stat.DifferencePaired(f.both[0], shorter(f.both[1]), f.Confidence)
+	}
+	return least, most, err == nil
 }
 
 func figure(kind, unit string, c stat.Comparison, err error, blocks int) Evidence {
