@@ -10,6 +10,8 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // check passes the trial through the gates of doc/method.md and adds the figures of
@@ -72,7 +74,7 @@ func (t *trialRunner) summarize() {
 	one := func(side measure.Side, response string, v float64) {
 		f.results = append(f.results, single(side, response, v))
 	}
-	if client.n > 0 && t.course.population == nil && t.programs.link.lossy() {
+	if client.n > 0 && t.course.population == nil && (t.programs.link.lossy() || t.mayFail() != nil) {
 		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
 	answered, took := client.n-client.failed, client.last
@@ -154,7 +156,8 @@ func (t *trialRunner) exact() int {
 	return t.setup.Requests
 }
 
-// counts: every request asked for was sent, and each one is known at both sides.
+// counts: every request asked for was sent, and each one is known at both sides; of those that failed, the server may
+// know less, and nobody more.
 func (t *trialRunner) counts() string {
 	client, server := &t.course.sides[atClient], &t.course.sides[atServer]
 	switch {
@@ -171,6 +174,13 @@ func (t *trialRunner) counts() string {
 			client.n, t.course.ends[atClient].Repetitions, server.n)
 	case client.failed == 0 && client.wrong == "" && server.n != client.n:
 		return fmt.Sprintf("the client counted %d requests, the server %d", client.n, server.n)
+	case client.wrong == "" && server.n < client.n-client.failed:
+		return fmt.Sprintf("the client counted %d answers, but the server served %d requests", client.n-client.failed,
+			server.n)
+	case t.mayFail() != nil && !t.programs.link.lossy() && client.wrong == "" &&
+		server.n-client.n > t.course.ends[atClient].Repetitions:
+		return fmt.Sprintf("the client counted %d requests, %d of them failed; the server served %d", client.n,
+			client.failed, server.n)
 	}
 	return ""
 }
@@ -188,17 +198,39 @@ func (t *trialRunner) records() string {
 	return ""
 }
 
-// answers: on a link that loses nothing every answer comes, and is right.
+// mayFail is the share of the requests that the study lets fail; nil: it does not say, or a search for the load that a
+// server bears has an objective that does.
+func (t *trialRunner) mayFail() *float64 {
+	if t.lab.Overload {
+		return nil
+	}
+	return t.lab.Plan.Study.Failures
+}
+
+// answers: every answer comes, and is right, but for those that the study lets fail. Where it does not say, those are
+// what a link may lose, and of devices all.
 func (t *trialRunner) answers() string {
-	c := &t.course.sides[atClient]
-	if c.failed == 0 || t.lab.Overload {
-		return ""
-	}
 	const bearable = 0.05 // of the requests, where the link itself may lose them
-	if t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n) || t.lostByLink(c.failed, c.n) {
+	c, may, more := &t.course.sides[atClient], t.mayFail(), ""
+	switch {
+	case c.failed == 0 || t.lab.Overload:
+		return ""
+	case may != nil:
+		if float64(c.failed)/float64(c.n) <= *may {
+			return ""
+		}
+		more = fmt.Sprintf(", more than the %.6g %% of failures", 100**may)
+	case t.populated(), t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n),
+		t.lostByLink(c.failed, c.n):
 		return ""
 	}
-	return fmt.Sprintf("%d of %d requests failed; first failure: %s", c.failed, c.n, c.why)
+	t.findings.note(store.FailuresRefused, "1", float64(c.failed))
+	why := fmt.Sprintf("%d of %d requests failed%s; first failure: %s", c.failed, c.n, more,
+		cmp.Or(c.why, "the client does not say why"))
+	if c.failed < c.n { // else there would be no times
+		why += "; to measure the service as it is, write failures: " + study.FailuresFor(c.failed, c.n)
+	}
+	return why
 }
 
 // lostByLink says whether a link that loses may have cost so many of n requests that nobody

@@ -25,6 +25,12 @@ func (t *trialRunner) lossyNON(loss float64) {
 	t.setup.Link = study.Link{Text: "lossy", Up: study.Shape{Loss: loss}, Down: study.Shape{Loss: loss}}
 }
 
+// failing lets some of the requests fail at the client; the server served all.
+func (t *trialRunner) failing(requests, failed int) {
+	t.setup.Requests, t.course.sides[atClient].n, t.course.sides[atServer].n = requests, requests, requests
+	t.course.sides[atClient].failed = failed
+}
+
 // driven gives the client a rate and so many CPUs, and the CPU time that it says and that the kernel counts.
 func (t *trialRunner) driven(own, counted time.Duration, cpus int) {
 	t.setup.Rate, t.setup.Client.Device = 1e5, "local"
@@ -50,24 +56,24 @@ func TestGates(t *testing.T) {
 		}, "first failure: answer is not sorted"},
 		{"a loss on a link that loses", func(r *trialRunner) {
 			r.setup.Link.Up.Loss = 0.05
-			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 100, 100, 5
+			r.failing(100, 5)
 		}, ""},
 		{"too many losses there", func(r *trialRunner) {
 			r.setup.Link.Up.Loss = 0.05
-			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 100, 100, 6
+			r.failing(100, 6)
 		}, "6 of 100 requests failed"},
 		{"losses that nobody sends again", func(r *trialRunner) {
 			r.lossyNON(0.05)
-			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 20, 20, 5
+			r.failing(20, 5)
 		}, ""},
 		{"more of them than the link explains", func(r *trialRunner) {
 			r.lossyNON(0.05)
-			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 20, 20, 15
+			r.failing(20, 15)
 		}, "15 of 20 requests failed"},
 		{"as many where CoAP sends again", func(r *trialRunner) {
 			r.lossyNON(0.05)
 			r.setup.Options = nil
-			r.setup.Requests, r.course.sides[atClient].n, r.course.sides[atClient].failed = 20, 20, 5
+			r.failing(20, 5)
 		}, "5 of 20 requests failed"},
 		{"failures where the server may be overloaded", func(r *trialRunner) {
 			r.lab.Overload, r.course.sides[atClient].failed = true, 1

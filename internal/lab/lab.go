@@ -20,7 +20,8 @@
 // session alone (guestsession.go), and the lab reads what it wrote (counted.go).
 //
 // A trial's own failure makes it invalid, with a reason, and it is tried again as
-// often as the study's retries say. A failure of the lab itself (labFault) stops
+// often as the study's retries say, unless it is that more requests failed than the
+// study bears: then the lucky trials would be left. A failure of the lab itself (labFault) stops
 // the run and counts as no attempt: the run can be resumed.
 package lab
 
@@ -184,20 +185,43 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 	c.done = len(c.trials) - len(all)
 	c.outcome.Missing = nil
 	var todo []store.TrialState
+	refused := 0
 	for _, t := range all {
-		if t.Refused > c.Plan.Study.Retries {
+		beyond, err := c.beyond(t)
+		if err != nil {
+			return nil, err
+		}
+		if beyond {
+			refused++
+		}
+		if beyond || t.Refused > c.Plan.Study.Retries {
 			c.outcome.Missing = append(c.outcome.Missing, t)
 			continue
 		}
 		todo = append(todo, t)
 	}
-	c.outcome.Advice = ""
-	if n := len(c.outcome.Missing); n > 0 {
+	var advice []string
+	if n := len(c.outcome.Missing) - refused; n > 0 {
 		r := c.Plan.Study.Retries
-		c.outcome.Advice = fmt.Sprintf("retries is %d: a trial is abandoned after %d invalid attempts; to retry the %d "+
-			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, r+1, n, 2*r+1, c.Store.Dir())
+		advice = append(advice, fmt.Sprintf("retries is %d: a trial is abandoned after %d invalid attempts; to retry the %d "+
+			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, r+1, n, 2*r+1, c.Store.Dir()))
 	}
+	if refused > 0 {
+		advice = append(advice, "a trial with more failures than the study bears is not run again, since the lucky trials "+
+			"would be left; raise failures and run into a new directory, or fix the service")
+	}
+	c.outcome.Advice = strings.Join(advice, "\n  ")
 	return todo, nil
+}
+
+// beyond reports whether more requests of the trial failed than the study bears. A bench of a fleet runs such a trial
+// again, too, since it owes its block: there the report says what was refused.
+func (c *conductor) beyond(t store.TrialState) (bool, error) {
+	if c.Plan.Study.Failures == nil || c.Bench != "" || t.State != store.Invalid {
+		return false, nil
+	}
+	noted, err := c.Store.Quality(t.ID, t.Attempt)
+	return slices.ContainsFunc(noted, func(q store.Quality) bool { return q.Key == store.FailuresRefused }), err
 }
 
 // waves parts the pending trials of the first block: each is alone, or with others that

@@ -26,10 +26,12 @@ func longEnough(requests int, least time.Duration, warmUp stack.WarmUp) time.Dur
 	return max(least, seems+seems/4)
 }
 
-// tooFew says that a run limited by time had fewer requests than the study wants.
+// tooFew says that a run limited by time had fewer requests than the study wants. One in which requests failed that may
+// has as many as it has: to refuse the time that a failure takes would keep the lucky trials.
 func (t *trialRunner) tooFew() string {
-	n, want := t.course.sides[atClient].n, t.setup.Requests
-	if t.setup.MinDuration == 0 || n >= want {
+	c, want := &t.course.sides[atClient], t.setup.Requests
+	n := c.n
+	if t.setup.MinDuration == 0 || n >= want || c.failed > 0 && t.mayFail() != nil {
 		return ""
 	}
 	return fmt.Sprintf("%d requests were recorded in %v, at least %d were requested: the run was slower than its warm-up",

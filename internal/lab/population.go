@@ -189,11 +189,11 @@ func notesOfHearing(r *population.Result) (notes []counted) {
 	return notes
 }
 
-// populationGates judge a trial of many devices. Failed requests are what it measures;
+// populationGates judge a trial of many devices. Failed requests are what it measures, unless the study bounds them;
 // a driver that was late, or lost answers, is no measurement.
 func (t *trialRunner) populationGates() []func() string {
-	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.outageMet, t.warm, t.accounts, t.punctual,
-		t.devicesDriver, t.stalled}
+	return []func() string{t.devicesCounted, t.records, t.devicesAnswered, t.answers, t.outageMet, t.warm, t.accounts,
+		t.punctual, t.devicesDriver, t.stalled}
 }
 
 // devicesCounted: the devices' account agrees with itself and with the server's. A

@@ -61,7 +61,8 @@ func Responses() []Response {
 		{Quantity{"throughput", "1/s"}, atClient, "requests answered per second", false},
 		{Quantity{"sent_rate", "1/s"}, atClient, "devices: requests sent per second of the run", false},
 		{Quantity{"failed_share", "1"}, atClient,
-			"devices, and links that lose packets: share of the requests without a right answer in time", false},
+			"devices, links that lose packets, and studies with `failures`: share of the requests without a right answer in " +
+				"time", false},
 		{Quantity{"resent", "1"}, atClient, "devices: messages or segments that CoAP, DTLS or TCP sent again, per request",
 			false},
 		{Quantity{"datagram_bytes", "B"}, atClient, "devices: UDP payload per request, both directions, all messages counted",

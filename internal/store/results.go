@@ -29,6 +29,10 @@ type Quality struct {
 	Value     float64
 }
 
+// FailuresRefused is the key of an attempt that was found invalid since so many requests failed: the trials that count
+// are those in which fewer did.
+const FailuresRefused = "failures_refused"
+
 // A Row is a Result with the trial it belongs to: a row of the trial table.
 type Row struct {
 	PlannedTrial

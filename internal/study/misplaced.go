@@ -124,6 +124,7 @@ var otherWords = map[string][]string{
 	"tls": {"security"}, "ssl": {"security"}, "dtls": {"security"}, "network": {"link"}, "latency": {"link.delay"},
 	"bandwidth": {"link.rate"}, "jitter": {"link.delay_stddev"}, "packet_loss": {"link.loss"},
 	"blocks": {"design.replications"}, "retry": {"retries"}, "attempts": {"retries"},
+	"errors": {"failures"}, "error_rate": {"failures"}, "max_errors": {"failures"}, "failed_share": {"failures"},
 	"cpus": {"pin"}, "affinity": {"pin"}, "endpoint": {"server.url"}, "host": {"server.url"},
 	"target": {"server.url"}, "power": {"server.meter", "client.meter"},
 }

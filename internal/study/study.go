@@ -24,6 +24,7 @@ type Study struct {
 	Responses       []Word // empty: all that the trial yields
 	Timeouts        Timeouts
 	Retries         int        // more runs of a trial found invalid
+	Failures        *float64   // share of a trial's requests that may fail; nil: only what a link loses, and of devices
 	Body            int64      // B, the largest message body accepted
 	Packets         bool       // keep every trial's packets
 	Pin             Pin        // CPUs of either side
@@ -164,6 +165,7 @@ var topKeys = []key{
 	{"responses", func(r *reader, s *Study, n *node) { s.Responses = r.responses(n) }},
 	{"timeouts", func(r *reader, s *Study, n *node) { r.keys("timeouts", s, n, timeoutKeys) }},
 	{"retries", func(r *reader, s *Study, n *node) { s.Retries, _ = r.count("retries", n, 0, 100) }},
+	{"failures", readFailures},
 	{"limits", func(r *reader, s *Study, n *node) { r.keys("limits", s, n, limitKeys) }},
 	{"packets", func(r *reader, s *Study, n *node) {
 		v, _ := r.choice("packets", n, []string{"keep", "drop"})

@@ -163,6 +163,9 @@ func TestEveryKey(t *testing.T) {
 	if want := (Timeouts{20 * time.Second, 2 * time.Second, time.Hour}); s.Timeouts != want {
 		t.Errorf("Timeouts: got %v, want %v", s.Timeouts, want)
 	}
+	if s.Failures == nil || *s.Failures != 0.025 {
+		t.Errorf("Failures: got %v, want 2.5 %%", s.Failures)
+	}
 	if s.Retries != 5 || s.Body != 1e6 || !s.Packets || s.Published.Table.Text != "cloud-of-things" ||
 		s.Name != "every-key" || s.Question == "" || s.Notes == "" {
 		t.Errorf("got %+v, want the values of %s", s, file)
@@ -203,7 +206,8 @@ func TestDefaults(t *testing.T) {
 	if got := *p.Trials[0].Setup; !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v, want\n%+v", got, want)
 	}
-	if len(p.Trials) != 10 || s.Design.Confidence != 0.95 || s.Retries != 2 || s.Timeouts.Request != 5*time.Second {
+	if len(p.Trials) != 10 || s.Design.Confidence != 0.95 || s.Retries != 2 || s.Failures != nil ||
+		s.Timeouts.Request != 5*time.Second {
 		t.Errorf("got %d trials, %+v, retries %d, timeouts %v", len(p.Trials), s.Design, s.Retries, s.Timeouts)
 	}
 	s = parse(t, "study: a\nservice: monitor\nstack: rest-json\ndesign: {precision: 2%}\n")
