@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -35,6 +36,8 @@ func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
 		l.Close()
 	case "http":
 		go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }))
+	case "failing":
+		go http.Serve(l, failing())
 	case "resetting":
 		go listenResetting(l)
 	default:
@@ -43,6 +46,18 @@ func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no server %q", kind)
 		}
 		go listenHostile(l, say)
+	}
+}
+
+// failing answers, but for every tenth request of /failing.
+func failing() http.HandlerFunc {
+	var asked atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/failing" && asked.Add(1)%10 == 0 {
+			http.Error(w, "no", http.StatusInternalServerError)
+			return
+		}
+		io.WriteString(w, "21.5")
 	}
 }
 

@@ -61,6 +61,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			cold[i] = w.FirstFailure
 		}
 	}
+	r.doubtRefused(recorded)
 	r.sayJoint(noted)
 	r.doubtRamps(noted)
 	r.doubtModelledBytes(noted)

@@ -225,8 +225,17 @@ func SetupDifferences(old, new *Report) []string {
 func (r *Report) besideSettings() map[string]string {
 	y := r.Study
 	return map[string]string{"warm-up": fmt.Sprint(y.Design.WarmUp), "cool-down": fmt.Sprint(y.Design.CoolDown),
-		"time": fmt.Sprint(y.Time), "pin": fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
+		"time": fmt.Sprint(y.Time), "failures": mayFail(y),
+		"pin":      fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
 		"timeouts": fmt.Sprintf("ready %v, request %v, trial %v", y.Timeouts.Ready, y.Timeouts.Request, y.Timeouts.Trial)}
+}
+
+// mayFail is the share of requests that a study lets fail; empty: it does not say.
+func mayFail(y study.Study) string {
+	if y.Failures == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.6g %%", 100**y.Failures)
 }
 
 // otherwiseSet names the treatments whose settings differ where no setting of the study says so: a level has the same

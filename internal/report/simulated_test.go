@@ -32,9 +32,10 @@ type world struct {
 	value   truth
 	method  store.Method // of energy
 	quality func(at map[string]string, block int) []store.Quality
-	exact   func(at map[string]string, block int) []store.Result // nil: drawn from value
-	bench   func(block int) store.Bench                          // nil: the study runs alone
-	lacks   func(at map[string]string, block int) bool           // its bench cannot run it; nil: all can
+	exact   func(at map[string]string, block int) []store.Result  // nil: drawn from value
+	bench   func(block int) store.Bench                           // nil: the study runs alone
+	lacks   func(at map[string]string, block int) bool            // its bench cannot run it; nil: all can
+	refused func(at map[string]string, block int) []store.Quality // what is noted of a first, invalid attempt; nil: none
 }
 
 func (w world) write(t testing.TB, file string) string {
@@ -72,6 +73,9 @@ func (w world) write(t testing.TB, file string) string {
 		if w.bench != nil {
 			on = w.bench(trial.Block)
 		}
+		if w.refused != nil {
+			w.refuse(t, st, trial.ID, w.refused(at, trial.Block))
+		}
 		a, err := st.BeginOn(trial.ID, on)
 		if err != nil {
 			t.Fatal(err)
@@ -86,6 +90,21 @@ func (w world) write(t testing.TB, file string) string {
 		}
 	}
 	return dir
+}
+
+// refuse makes an invalid attempt of which something is noted.
+func (w world) refuse(t testing.TB, st *store.Store, trial int, noted []store.Quality) {
+	t.Helper()
+	if noted == nil {
+		return
+	}
+	a, err := st.Begin(trial)
+	if err == nil {
+		err = a.Invalidate("too many requests failed", "", noted)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func header(t testing.TB, file string, s study.Study, plan study.Plan) store.Header {

@@ -132,6 +132,7 @@ func (r *Report) answer() []verdictLine {
 	} else {
 		add(r.noAnswer())
 	}
+	add(r.sayFailed()...)
 	add(r.Disagreements()...)
 	for i, a := range r.Alarms {
 		if i == mostAlarms {
