@@ -83,7 +83,11 @@ func (c *Capacity) Says() []string {
 		out = append(out, fmt.Sprintf("The condition that limits it is %s.", c.Binding().Text))
 	}
 	if c.Found() && c.Step.Stage == stat.Exhausted {
-		out = append(out, fmt.Sprintf("The budget of trials ended at ±%.1f %%; ±%.1f %% was asked for.",
+		ended := "±"
+		if lopsided(k.Rate, k.Lo, k.Hi) {
+			ended = "a half-width of "
+		}
+		out = append(out, fmt.Sprintf("The budget of trials ended at %s%.1f %%; ±%.1f %% was asked for.", ended,
 			100*(k.Hi-k.Lo)/2/k.Rate, 100*c.Precision))
 	}
 	if n := len(c.Trials); c.Step.Stage == stat.Exhausted && n < c.Budget {

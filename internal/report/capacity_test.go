@@ -79,6 +79,23 @@ func TestCapacitySaysWhyAttemptsWereInvalid(t *testing.T) {
 	}
 }
 
+// A search whose budget ended says ± only of an interval that has two like sides.
+func TestCapacityOfALopsidedInterval(t *testing.T) {
+	for _, x := range []struct {
+		lo, hi float64
+		want   string
+	}{
+		{1839, 2497, "The budget of trials ended at ±15.2 %; ±2.5 % was asked for."},
+		{1939, 2303, "The budget of trials ended at a half-width of 8.4 %; ±2.5 % was asked for."},
+	} {
+		c := Capacity{capacity.Answer{Length: 10 * time.Second, Precision: 0.025, Step: stat.CapacityStep{
+			Stage: stat.Exhausted, Capacity: stat.Capacity{Rate: 2168, Lo: x.lo, Hi: x.hi, Bent: math.NaN(), Trials: 30}}}}
+		if text := strings.Join(c.Says(), "\n"); !strings.Contains(text, x.want) {
+			t.Errorf("%v to %v: no %q in\n%s", x.lo, x.hi, x.want, text)
+		}
+	}
+}
+
 // A law that is fitted to throughputs is of whoever asks, too.
 func TestAScalingIsOfServerAndClients(t *testing.T) {
 	s := Scaling{capacity.Scaling{Trials: []stat.LoadPoint{{N: 1, Throughput: 10}}, Law: stat.USL{Gamma: 10,

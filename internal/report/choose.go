@@ -147,7 +147,7 @@ func (c LevelChoice) text(b *strings.Builder) {
 		row := []string{fmt.Sprintf("%d. %s", i+1, c.short(x.Name)), meetsWord(x.Meets, len(x.Checks))}
 		for _, f := range x.Objectives {
 			row = append(row, strings.TrimSpace(Format(f.Center.Center, f.Unit)+" "+
-				interval(f.Center.Center, f.Center.Lo, f.Center.Hi)))
+				interval(f.Center, f.Unit)))
 		}
 		rows = append(rows, append(row, noiseWord(x), c.frontWord(x)))
 	}
@@ -182,7 +182,7 @@ func (c LevelChoice) checks(b *strings.Builder) {
 	for _, x := range c.Candidates {
 		for _, k := range x.Checks {
 			f := k.Figure
-			value, within := Format(f.Center.Center, f.Unit), interval(f.Center.Center, f.Center.Lo, f.Center.Hi)
+			value, within := Format(f.Center.Center, f.Unit), strings.Trim(interval(f.Center, f.Unit), "()")
 			if f.Modelled {
 				value += " (modelled)"
 			}

@@ -102,7 +102,7 @@ func (r *Report) Figure(p Panel) Figure {
 		if c.modelled() {
 			row.Value = "modelled " + row.Value
 		}
-		if half := interval(head.Center, head.Lo, head.Hi); half != "" {
+		if half := interval(head, c.Unit); half != "" {
 			row.Value += " " + half
 		}
 		if c.HasFloor {

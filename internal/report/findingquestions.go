@@ -316,7 +316,7 @@ func (q openQuestion) Table(response, side, factor, filters string) (string, err
 
 func meanText(c *Cell) string {
 	text := Format(c.Mean.Center, c.Unit)
-	if half := interval(c.Mean.Center, c.Mean.Lo, c.Mean.Hi); half != "" {
+	if half := interval(c.Mean, c.Unit); half != "" {
 		text += " " + half
 	}
 	return text

@@ -55,11 +55,20 @@ func (r *Report) wide(twice bool) []wideFigure {
 		share := halfWidth(c.Headline())
 		if asked := r.Study.Design.Precision; share > asked || twice && c.on == nil && halfWidth(c.before(
 			r.Study.Design.Confidence)) > asked {
-			wide = append(wide, wideFigure{c.Treatment, share, fmt.Sprintf("%s (±%s %%)", of, significant(100*share))})
+			wide = append(wide, wideFigure{c.Treatment, share, of + " (" + missed(c.Headline(), c.Unit) + ")"})
 		}
 	}
 	slices.SortStableFunc(wide, func(a, b wideFigure) int { return cmp.Compare(b.share, a.share) })
 	return wide
+}
+
+// missed says how wide an interval is that lacks the precision asked for, and its ends if it is lopsided.
+func missed(s stat.Summary, unit string) string {
+	share := significant(100*halfWidth(s)) + " %"
+	if ends := ends(s, unit); ends != "" {
+		return ends + ", half-width " + share
+	}
+	return "±" + share
 }
 
 // unsure says what more benches or blocks may give a figure; empty: nothing that more trials do not.

@@ -54,7 +54,7 @@ func TestPrecisionIsRelative(t *testing.T) {
 func TestPrecisionOfSeveralBenches(t *testing.T) {
 	values := []float64{0.99, 1.01, 1.99, 2.01, 2.99, 3.01}
 	for _, x := range []struct{ said, benches, want string }{
-		{"", "aabbcc", "RTT of soap at the client (±159 %)"},
+		{"", "aabbcc", "RTT of soap at the client (578 µs to 6.93 ms, half-width 159 %)"},
 		{", benches: fixed", "aabbcc", ""},
 		{", benches: random", "aaabbb", "RTT of rest-json at the client (too few benches)"},
 	} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Format prints a value with an SI prefix and three significant digits.
@@ -72,22 +74,53 @@ func significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, min(digits, 9)), 64)
 }
 
-// interval prints the half-width of an interval as a share of its center, or
-// nothing where there is none.
-func interval(center, lo, hi float64) string {
-	if math.IsNaN(hi-lo) || math.IsInf(hi-lo, 0) || center == 0 {
+// interval prints, in brackets, the ends of a lopsided interval, and of another its half-width as a share of its
+// center; nothing where there is none.
+func interval(s stat.Summary, unit string) string {
+	if math.IsNaN(s.Hi-s.Lo) || math.IsInf(s.Hi-s.Lo, 0) || s.Center == 0 {
 		return ""
 	}
-	share := (hi - lo) / 2 / math.Abs(center) * 100
+	share := 100 * halfWidth(s)
 	switch {
 	case share == 0:
 		return ""
 	case share < 0.1:
 		return "±<0.1%"
+	case ends(s, unit) != "":
+		return "(" + ends(s, unit) + ")"
 	case share < 9.95:
 		return fmt.Sprintf("±%.1f%%", share)
 	case share > 1000:
 		return "±>1000%"
 	}
 	return fmt.Sprintf("±%.0f%%", share)
+}
+
+// lopsided reports whether one side of an interval is longer than the other by more than a quarter: center ±
+// half-width would then be another interval, and may reach below 0.
+func lopsided(center, lo, hi float64) bool {
+	below, above := center-lo, hi-center
+	return max(below, above) > 1.25*min(below, above)
+}
+
+// endsFrom is the half-width, a share of the center, from which the ends of a lopsided interval are printed: those of a
+// narrower one lie near center ± half-width.
+const endsFrom = 0.1
+
+// ends are those of a wide and lopsided interval, as far as they are told apart in print; empty: ± says as much.
+func ends(s stat.Summary, unit string) string {
+	lo, hi := Format(s.Lo, unit), Format(s.Hi, unit)
+	if !lopsided(s.Center, s.Lo, s.Hi) || halfWidth(s) < endsFrom || lo == hi {
+		return ""
+	}
+	return lo + " to " + hi
+}
+
+// Known says how well a figure is known: "within 2.9 %", or between which ends if they are lopsided.
+func Known(s stat.Summary, unit string) string {
+	share := Format(100*halfWidth(s), "1") + " %"
+	if ends := ends(s, unit); ends != "" {
+		return fmt.Sprintf("as %s (half-width %s)", ends, share)
+	}
+	return "within " + share
 }

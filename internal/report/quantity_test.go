@@ -17,8 +17,34 @@ func TestIntervalsThatKnowNothing(t *testing.T) {
 		}
 	}
 	for hi, want := range map[float64]string{1.02: "±2.0%", 1.5: "±50%", 1e6: "±>1000%"} {
-		if got := interval(1, 2-hi, hi); got != want {
+		if got := interval(stat.Summary{Center: 1, Lo: 2 - hi, Hi: hi}, "s"); got != want {
 			t.Errorf("1 ± %g: got %q, want %q", hi-1, got, want)
+		}
+	}
+}
+
+// ± of the center would be another interval where the sides differ, and reach below 0: 1 s of 289 ms to 3.46 s is no
+// 1 s ± 159 %.
+func TestLopsidedIntervalsHaveEnds(t *testing.T) {
+	for _, x := range []struct {
+		lo, hi      float64
+		want, known string
+	}{
+		{0.9, 1.1, "±10%", "within 10.0 %"},
+		{0.9, 1.124, "±11%", "within 11.2 %"},
+		{0.9, 1.126, "(900 ms to 1.13 s)", "as 900 ms to 1.13 s (half-width 11.3 %)"},
+		{0.874, 1.1, "(874 ms to 1.10 s)", "as 874 ms to 1.10 s (half-width 11.3 %)"},
+		{1, 1.3, "(1.00 s to 1.30 s)", "as 1.00 s to 1.30 s (half-width 15.0 %)"},
+		{1, 1.1, "±5.0%", "within 5.00 %"}, // narrow
+
+		{1, 1.0028, "±0.1%", "within 0.140 %"},
+	} {
+		s := stat.Summary{Center: 1, Lo: x.lo, Hi: x.hi}
+		if got := interval(s, "s"); got != x.want {
+			t.Errorf("%v to %v: got %q, want %q", x.lo, x.hi, got, x.want)
+		}
+		if got := Known(s, "s"); got != x.known {
+			t.Errorf("%v to %v: got %q, want %q", x.lo, x.hi, got, x.known)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (r *Report) nameColumn(head string) []string {
 	return append([]string{head}, shortened(names, 40)...)
 }
 
-// column prints one response: value, half-width, and for RTT the multiple of the floor.
+// column prints one response: value, interval, and for RTT the multiple of the floor.
 func (r *Report) column(side measure.Side, response string) []string {
 	col := []string{response + r.byMedian(side, response) + r.modelledHead(side, response)}
 	for i := range r.Treatments {
@@ -110,7 +110,7 @@ func (r *Report) column(side measure.Side, response string) []string {
 		if c.Method == store.Modelled && r.modelledHead(side, response) == "" {
 			text += " modelled"
 		}
-		if half := interval(head.Center, head.Lo, head.Hi); half != "" {
+		if half := interval(head, c.Unit); half != "" {
 			text += " " + pad(half, 6, true)
 		}
 		if c.HasFloor && response == "rtt" {

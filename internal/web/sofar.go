@@ -71,7 +71,7 @@ func (r *running) expect(x *report.Report) {
 		r.Wanted += "; so far not known: " + r.Unknown
 		return
 	}
-	r.Wanted += fmt.Sprintf("; so far %s is known within %s %%", of, report.Format(100*share, "1"))
+	r.Wanted += fmt.Sprintf("; so far %s is known %s", of, report.Known(c.Headline(), c.Unit))
 	if share <= d.Precision || r.Blocks == 0 {
 		return
 	}
