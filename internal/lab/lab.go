@@ -21,7 +21,7 @@
 //
 // A trial's own failure makes it invalid, with a reason, and it is tried again as
 // often as the study's retries say, unless it is that more requests failed than the
-// study bears: then the lucky trials would be left. A failure of the lab itself (labFault) stops
+// study allows: then the lucky trials would be left. A failure of the lab itself (labFault) stops
 // the run and counts as no attempt: the run can be resumed.
 package lab
 
@@ -207,14 +207,14 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, r+1, n, 2*r+1, c.Store.Dir()))
 	}
 	if refused > 0 {
-		advice = append(advice, "a trial with more failures than the study bears is not run again, since the lucky trials "+
+		advice = append(advice, "a trial with more failures than the study allows is not run again, since the lucky trials "+
 			"would be left; raise failures and run into a new directory, or fix the service")
 	}
 	c.outcome.Advice = strings.Join(advice, "\n  ")
 	return todo, nil
 }
 
-// beyond reports whether more requests of the trial failed than the study bears. A bench of a fleet runs such a trial
+// beyond reports whether more requests of the trial failed than the study allows. A bench of a fleet runs such a trial
 // again, too, since it owes its block: there the report says what was refused.
 func (c *conductor) beyond(t store.TrialState) (bool, error) {
 	if c.Plan.Study.Failures == nil || c.Bench != "" || t.State != store.Invalid {

@@ -12,7 +12,7 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// sayFailed says how many requests of each treatment failed, where the study bears failures: who fails at once is not
+// sayFailed says how many requests of each treatment failed, where the study allows failures: who fails at once is not
 // quick, and a ranking is of the requests that were answered.
 func (r *Report) sayFailed() []string {
 	if r.Study.Failures == nil {
@@ -49,7 +49,7 @@ func (r *Report) sayFailed() []string {
 		"sent, so who fails at once spends little."}
 }
 
-// doubtRefused warns where attempts did not count since more of their requests failed than the study bears, and the
+// doubtRefused warns where attempts did not count since more of their requests failed than the study allows, and the
 // treatment has trials that do: these are the luckier ones.
 func (r *Report) doubtRefused(noted map[store.AttemptID][]store.Quality) {
 	refused := map[int][]stat.Share{} // by trial

@@ -116,11 +116,11 @@ func ends(s stat.Summary, unit string) string {
 	return lo + " to " + hi
 }
 
-// Known says how well a figure is known: "within 2.9 %", or between which ends if they are lopsided.
+// Known says how well a figure is known: "within 2.9 %", or where it lies if its interval is lopsided.
 func Known(s stat.Summary, unit string) string {
 	share := Format(100*halfWidth(s), "1") + " %"
 	if ends := ends(s, unit); ends != "" {
-		return fmt.Sprintf("as %s (half-width %s)", ends, share)
+		return fmt.Sprintf("to lie at %s (half-width %s)", ends, share)
 	}
 	return "within " + share
 }

@@ -32,9 +32,9 @@ func TestLopsidedIntervalsHaveEnds(t *testing.T) {
 	}{
 		{0.9, 1.1, "±10%", "within 10.0 %"},
 		{0.9, 1.124, "±11%", "within 11.2 %"},
-		{0.9, 1.126, "(900 ms to 1.13 s)", "as 900 ms to 1.13 s (half-width 11.3 %)"},
-		{0.874, 1.1, "(874 ms to 1.10 s)", "as 874 ms to 1.10 s (half-width 11.3 %)"},
-		{1, 1.3, "(1.00 s to 1.30 s)", "as 1.00 s to 1.30 s (half-width 15.0 %)"},
+		{0.9, 1.126, "(900 ms to 1.13 s)", "to lie at 900 ms to 1.13 s (half-width 11.3 %)"},
+		{0.874, 1.1, "(874 ms to 1.10 s)", "to lie at 874 ms to 1.10 s (half-width 11.3 %)"},
+		{1, 1.3, "(1.00 s to 1.30 s)", "to lie at 1.00 s to 1.30 s (half-width 15.0 %)"},
 		{1, 1.1, "±5.0%", "within 5.00 %"}, // narrow
 
 		{1, 1.0028, "±0.1%", "within 0.140 %"},

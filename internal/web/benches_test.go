@@ -111,7 +111,7 @@ func TestSoFarOfSeveralBenches(t *testing.T) {
 	}, func(block int) store.Bench { return store.Bench{Name: fmt.Sprintf("b%d", (block-1)%3+1), Boot: "b"} })
 	if page := shows(t, served(t, Options{Folders: []string{alike}}), "/now/",
 		"<td>6</td><td>5.00 ms (1.13 ms to 22.2 ms)</td>",
-		"known as 1.13 ms to 22.2 ms (half-width 211 %), as far as benches agree"); strings.Contains(page, "blocks in all") ||
+		"known to lie at 1.13 ms to 22.2 ms (half-width 211 %), as far as benches agree"); strings.Contains(page, "blocks in all") ||
 		strings.Contains(page, "<dt>left</dt>") {
 		t.Error("it is foreseen when more blocks of the same benches reach the precision")
 	}

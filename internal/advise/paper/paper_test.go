@@ -448,6 +448,34 @@ func TestWaitingTurnsNoInteraction(t *testing.T) {
 	}
 }
 
+// A share is decided where it lies further from its bound than waiting for a CPU can explain.
+func TestWaitingDecidesSharesFarFromTheBound(t *testing.T) {
+	p, err := Load("frameworks-on-raspberry-pi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = []Claim{{ID: "x", Side: "client", Response: "total_time", ShareBelow: 0.5}}
+	for share, want := range map[float64]stat.Verdict{0.2: stat.Confirmed, 0.45: stat.Undecided, 0.6: stat.Undecided,
+		0.8: stat.Contradicted} {
+		var series []advise.Series
+		for i, levels := range [][]string{{"axis2", "100"}, {"axis2", "500"}, {"cxf", "100"}, {"cxf", "500"}} {
+			for response, v := range map[string]float64{"serialization": share / 2, "deserialization": share / 2,
+				"total_time": 1} {
+				s := advise.Series{Response: response, Unit: "s", Side: "client", Waiting: 0.3,
+					Factors: []string{"framework", "message_kb"}, Levels: levels}
+				for k := range 10 {
+					wobble := 0.001 * float64((k*7+i+len(response))%5-2)
+					s.Trials = append(s.Trials, advise.TrialSummary{Block: k, Mean: v * (1 + wobble)})
+				}
+				series = append(series, s)
+			}
+		}
+		if j := p.Judge(series, Mapping{}, 0.95).Claims[0]; j.Direction != want {
+			t.Errorf("%g of at most 0.5: got %s, want %s, %v", share, j.Direction, want, j.Why)
+		}
+	}
+}
+
 // A size is said with its unit, if it has one.
 func TestBoundsHaveTheirUnit(t *testing.T) {
 	difference, slope := 0.43, 26.0
