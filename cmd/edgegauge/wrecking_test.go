@@ -70,7 +70,7 @@ var wreckables = [][]wreckable{
 		{args: "compare kept other --fail-if rtt>5%"}, {args: "history kept other"},
 		{args: "publish kept --out packed.zip"}},
 	{{args: "capacity bears.yaml --slo failed<5% --length 100ms --late 2s --budget 10 --out out", measures: true,
-		answers: []string{"no interval within the budget", "not kept to at"}, pace: 4},
+		answers: []string{"no interval within the budget", "not kept to at", "more than half of what the driver"}, pace: 4},
 		{args: "confirm kept other --base ./edgegauge --pilot 3 --max-time 1s --detect 900% --out out", measures: true,
 			answers: []string{"confirmed worse"}, pace: 2}},
 	{{args: "run s.yaml --out out --benches 2", measures: true, blocks: 4}},
