@@ -255,7 +255,7 @@ func (t *candidate) place() {
 }
 
 // mostAtOnce is how many trials may run at the same time: each is four processes here.
-const mostAtOnce = 16
+const mostAtOnce = 64
 
 // atOnce refuses trials at the same time that would not only wait for their links: two that compute
 // would share this machine's CPUs, two boards' trials the boards, and one supply cannot be parted.

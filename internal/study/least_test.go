@@ -160,7 +160,7 @@ func TestAtOnce(t *testing.T) {
 			t.Errorf("sensor %s: got %v, want refused %v", sensor, err, refused)
 		}
 	}
-	if _, err := Parse("a.yaml", []byte(strings.Replace(base, "6", "17", 1)+"link: lte-m\n"), Vocabulary{}); err == nil {
-		t.Error("17 at once are accepted, want 16 at most")
+	if _, err := Parse("a.yaml", []byte(strings.Replace(base, "6", "65", 1)+"link: lte-m\n"), Vocabulary{}); err == nil {
+		t.Error("65 at once are accepted, want 64 at most")
 	}
 }
