@@ -54,19 +54,28 @@ func shortQueue(t *testing.T, queue int, every time.Duration) (url string) {
 	return fmt.Sprintf("http://127.0.0.1:%d/", name.(*unix.SockaddrInet4).Port)
 }
 
-// The kernel sends the first packet of a connection again after 1 s: with the 40 connections of this test it would
-// be more than ten times.
+// The kernel sends the first packet of a connection again after 1 s: of the 40 connections of this test it would
+// do that for more than ten. A machine that stops for seconds lets it do so for one.
 func TestAShortAcceptQueueIsNoFailure(t *testing.T) {
 	t.Parallel()
 	url := shortQueue(t, 2, 2*time.Millisecond)
-	began := time.Now()
-	d, err := Dial(t.Context(), Spec{URL: url, Concurrency: 40})
+	d, err := Dial(t.Context(), Spec{URL: url, Concurrency: 40, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if took := time.Since(began); took > 6*time.Second {
-		t.Errorf("40 connections took %v", took)
+	waited := 0
+	for _, l := range d.lanes {
+		info, err := unix.GetsockoptTCPInfo(l.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Total_retrans > 0 {
+			waited++
+		}
+	}
+	if waited > 5 {
+		t.Errorf("%d of 40 connections waited for the kernel to send their first packet again", waited)
 	}
 }
 
@@ -75,7 +84,7 @@ func TestAFullAcceptQueueIsNamed(t *testing.T) {
 	t.Parallel()
 	url := shortQueue(t, 2, 0)
 	var told atomic.Pointer[Dialing]
-	d, err := DialTelling(t.Context(), Spec{URL: url, Concurrency: 8, Timeout: 1500 * time.Millisecond},
+	d, err := DialTelling(t.Context(), Spec{URL: url, Concurrency: 8, Timeout: 4 * time.Second},
 		func(x Dialing) { told.Store(&x) })
 	if err == nil {
 		d.Close()
@@ -110,11 +119,12 @@ func TestConnectionsWithTLSAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	url := shortQueue(t, 1, 0)
 	at := strings.Trim(strings.TrimPrefix(url, "http:"), "/")
-	for full := false; !full; {
-		c, err := net.DialTimeout("tcp", at, 300*time.Millisecond)
-		if full = err != nil; !full {
-			t.Cleanup(func() { c.Close() })
+	for range 2 { // the kernel holds one more than the queue's length
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { c.Close() })
 	}
 	for _, concurrency := range []int{1, 2} {
 		s := Spec{URL: "https://" + at, Concurrency: concurrency, Timeout: 2 * time.Second}

@@ -185,7 +185,7 @@ func TestHTTP2GoAway(t *testing.T) {
 		conn.Write(binary.BigEndian.AppendUint32(b, 0))
 	})
 	for _, concurrency := range []int{1, 2} {
-		d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Concurrency: concurrency, Timeout: 5 * time.Second})
+		d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Concurrency: concurrency, Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestHTTP2ContentLength(t *testing.T) {
 				}
 			})
 			d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Method: tt.method, Connection: connection,
-				Concurrency: map[string]int{KeepAlive: 1, Multiplexed: 3}[connection], Timeout: 5 * time.Second})
+				Concurrency: map[string]int{KeepAlive: 1, Multiplexed: 3}[connection], Timeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

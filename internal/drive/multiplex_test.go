@@ -2,6 +2,7 @@ package drive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -21,11 +22,14 @@ func runMultiplexed(t *testing.T, s Spec, load Load, call Call) *Record {
 	if s.Protocol == "" {
 		s.Protocol = HTTP2
 	}
+	patience := cmp.Or(s.Timeout, time.Minute)
+	s.Timeout = time.Minute // of the connection, which a busy machine may be slow to make
 	d, err := Dial(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	d.Timeout = patience
 	var record *Record
 	for range 2 { // the connection outlives a run
 		if record, err = d.Run(t.Context(), load, call); err != nil {
@@ -94,6 +98,7 @@ func TestMultiplexOutOfOrder(t *testing.T) {
 		<-turn
 		echo(w, r)
 	})
+	call := teller{numbered{pad: 5}, make(chan bool, inFlight)}
 	go func() {
 		for {
 			var turns []chan bool
@@ -101,21 +106,32 @@ func TestMultiplexOutOfOrder(t *testing.T) {
 				turns = append(turns, <-arrived)
 			}
 			for _, turn := range slices.Backward(turns) {
-				time.Sleep(5 * time.Millisecond)
 				close(turn)
+				<-call.decoded // no two come at once
 			}
 		}
 	}()
-	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: inFlight},
-		Load{Schedule: ClosedLoop(inFlight, 0), Record: true}, numbered{pad: 5})
+	record := runMultiplexed(t, Spec{URL: server.URL, Concurrency: inFlight, Timeout: time.Minute},
+		Load{Schedule: ClosedLoop(inFlight, 0), Record: true}, call)
 	want(t, "the last first", record, inFlight)
 	done := map[time.Duration]bool{}
 	for x := range record.Exchanges() {
 		done[x.Done] = true
 	}
 	if len(done) != inFlight {
-		t.Errorf("%d instants for %d responses that came 5 ms apart", len(done), inFlight)
+		t.Errorf("%d instants for %d responses that came one after the other", len(done), inFlight)
 	}
+}
+
+// A teller tells when an answer was decoded.
+type teller struct {
+	numbered
+	decoded chan bool
+}
+
+func (l teller) Decode(seq uint64, status int, body []byte) error {
+	l.decoded <- true
+	return l.numbered.Decode(seq, status, body)
 }
 
 // What hits one stream fails its request, and no other.
@@ -269,7 +285,11 @@ func TestMultiplexBadServers(t *testing.T) {
 		"no response within":            func(uint32) []byte { return goAway(0) }, // and on every connection after it
 	} {
 		url := http2Peer(t, func(conn net.Conn, _ int, stream uint32) { conn.Write(frames(stream)) })
-		record := runMultiplexed(t, Spec{URL: url, Concurrency: 3, Timeout: 300 * time.Millisecond},
+		patience := time.Minute
+		if want == "no response within" {
+			patience = 300 * time.Millisecond
+		}
+		record := runMultiplexed(t, Spec{URL: url, Concurrency: 3, Timeout: patience},
 			Load{Schedule: ClosedLoop(3, 0), Record: true}, Fixed("x"))
 		said := false
 		for x := range record.Exchanges() {
@@ -298,7 +318,7 @@ func TestMultiplexGoAway(t *testing.T) {
 		}
 	})
 	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 4,
-		Timeout: 5 * time.Second})
+		Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +359,7 @@ func TestMultiplexAgainstNghttpd(t *testing.T) {
 	}
 	defer server.Wait()
 	defer server.Process.Kill()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address.String())
 		if err == nil {
 			conn.Close()
