@@ -191,9 +191,11 @@ func TestThreeAccountsAgree(t *testing.T) {
 			}
 			server.mu.Lock()
 			defer server.mu.Unlock()
-			if server.requests != int(result.Requests) || server.bytes != 4*server.requests || len(server.peers) != n {
+			// Where an answer takes seconds, as on a busy machine, a request is sent again.
+			if sent := int(result.Requests + result.Retransmissions); server.requests != sent ||
+				server.bytes != 4*server.requests || len(server.peers) != n {
 				t.Errorf("the server counted %d requests with %d B from %d peers, the devices %d from %d", server.requests,
-					server.bytes, len(server.peers), result.Requests, n)
+					server.bytes, len(server.peers), sent, n)
 			}
 			for i := range n {
 				if server.peers[addressOf(i)] == 0 {
@@ -355,10 +357,16 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen []State
-	r, err := p.Run(t.Context(), Load{For: 400 * time.Millisecond, every: 50 * time.Millisecond,
-		Watch: func(s State) { seen = append(seen, s) }})
-	if err != nil || len(seen) == 0 {
-		t.Fatalf("it was told %d states, %v", len(seen), err)
+	var r *Result
+	for span := 400 * time.Millisecond; len(seen) < 2 && span < time.Minute; span *= 2 { // longer on a busy machine
+		seen = nil
+		if r, err = p.Run(t.Context(), Load{For: span, every: 50 * time.Millisecond,
+			Watch: func(s State) { seen = append(seen, s) }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(seen) < 2 {
+		t.Fatalf("it was told %d states", len(seen))
 	}
 	before := int64(0)
 	for _, s := range seen {
