@@ -22,7 +22,8 @@ const meterSpeed = 250000 // Bd
 type EnergyMeter struct {
 	path string
 	port *os.File
-	rate float64 // frames a second; 0: the meter's own
+	rate float64          // frames a second; 0: the meter's own
+	now  func() time.Time // the host's clock
 	dec  decoder
 	q    MeterStats
 
@@ -38,7 +39,7 @@ func OpenEnergyMeter(ctx context.Context, path string, rate float64) (*EnergyMet
 	if err != nil {
 		return nil, err
 	}
-	m := &EnergyMeter{path: path, port: port, rate: rate}
+	m := &EnergyMeter{path: path, port: port, rate: rate, now: time.Now}
 	if err := m.greet(ctx); err != nil {
 		port.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -241,6 +242,10 @@ func (m *EnergyMeter) Observe(ctx context.Context, emit func(measure.Sample)) er
 // silence is how long a streaming meter may say nothing.
 const silence = time.Second
 
+// silent says whether a meter that says nothing for so long, and to so many reads, is silent. In a single read that
+// takes long this program may not have run, and what was said meanwhile comes with the next.
+func silent(length time.Duration, reads int) bool { return length > silence && reads > 1 }
+
 // stream starts the meter, reads it until ctx ends, and stops it.
 func (m *EnergyMeter) stream(ctx context.Context, zero time.Time) (*record, error) {
 	if err := m.command(ctx, commandStop, nil, time.Second); err != nil { // a restarted meter does not stream
@@ -270,7 +275,7 @@ func (m *EnergyMeter) stop(zero time.Time, r *record) error {
 	}
 	var failed error
 	err := m.read(context.Background(), time.Second, func(f frame) bool {
-		failed = errors.Join(failed, r.take(f, time.Since(zero)))
+		failed = errors.Join(failed, r.take(f, m.now().Sub(zero)))
 		e, ok := f.echo()
 		return ok && e.command == commandStop
 	})
@@ -282,29 +287,30 @@ func (m *EnergyMeter) readUntil(ctx context.Context, zero time.Time, r *record) 
 	buf := make([]byte, 4096)
 	var token byte
 	var failed error
-	heard, pinged := time.Now(), time.Time{}
+	heard, reads, pinged := time.Now(), 0, time.Time{}
 	for ctx.Err() == nil {
-		if now := time.Now(); now.Sub(pinged) > pingEvery {
+		if now := m.now(); now.Sub(pinged) > pingEvery {
 			token++
 			pinged = now
-			r.sent[token] = time.Since(zero)
+			r.sent[token] = m.now().Sub(zero)
 			if err := m.send(commandPing, []byte{token}); err != nil {
 				return err
 			}
 		}
 		m.port.SetReadDeadline(time.Now().Add(pingEvery))
 		n, err := m.port.Read(buf)
-		arrived := time.Now()
+		arrived := m.now()
+		reads++
 		if n > 0 {
 			m.dec.write(buf[:n], func(f frame) {
-				heard = arrived
+				heard, reads = time.Now(), 0
 				failed = errors.Join(failed, r.take(f, arrived.Sub(zero)))
 			})
 		}
 		switch {
 		case failed != nil:
 			return failed
-		case arrived.Sub(heard) > silence:
+		case silent(time.Since(heard), reads):
 			return fmt.Errorf("%s: no frame for %v; check the meter's cable and power supply", m.path, silence)
 		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 			return unplugged(m.path, err)

@@ -3,6 +3,7 @@ package instrument
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -11,8 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // lacking skips a test for want of something, which CI must not.
@@ -144,11 +151,83 @@ func replay(t testing.TB, out []byte, at []time.Duration, r *record) (*decoder, 
 // simInfo is the description of a meter that streams at its default rate.
 var simInfo = info{format: 1, tick: 500, period: 11765, cal: simCal}
 
-// realTime starts the script in real time and returns the path of the meter's
-// port and the instant of power-up. The script must end itself.
-func (s *script) realTime(t testing.TB, args ...string) (path string, powerUp time.Duration) {
+// A live is a simulated meter at a port. Its clock, which is also that of the host in these tests, stands still while
+// the simulator does: a busy machine keeps it from running.
+type live struct {
+	path   string
+	shared []byte // what meter_sim -shared says of it
+}
+
+func (l *live) number(i int) *uint64 { return (*uint64)(unsafe.Pointer(&l.shared[8*i])) }
+
+// at is the time since power-up.
+func (l *live) at() time.Duration { return time.Duration(atomic.LoadUint64(l.number(0))) }
+
+var powerUp = time.Now() // of any simulator
+
+func (l *live) now() time.Time { return powerUp.Add(l.at()) }
+
+// wait waits until something of the meter is so.
+func (l *live) wait(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	cmd := simulate(t, append([]string{"-pty"}, args...)...)
+	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 2 minutes", what)
+		}
+	}
+}
+
+// until waits for an instant since power-up.
+func (l *live) until(t *testing.T, at time.Duration) {
+	t.Helper()
+	l.wait(t, fmt.Sprint(at, " since power-up"), func() bool { return l.at() >= at })
+}
+
+// streamed waits until the meter has sent so many bytes more.
+func (l *live) streamed(t *testing.T, bytes uint64) {
+	t.Helper()
+	before := atomic.LoadUint64(l.number(3))
+	l.wait(t, fmt.Sprint(bytes, " bytes"), func() bool { return atomic.LoadUint64(l.number(3)) >= before+bytes })
+}
+
+// goOn lets the script go on behind its hold, and says when that was, since power-up.
+func (l *live) goOn(t *testing.T) time.Duration {
+	t.Helper()
+	atomic.AddUint64(l.number(1), 1)
+	l.wait(t, "the end of a hold", func() bool { return atomic.LoadUint64(l.number(2)) > 0 })
+	return time.Duration(atomic.LoadUint64(l.number(2)))
+}
+
+// observe has a meter observe until it is told to end. Its samples count from zero, since power-up.
+func (l *live) observe(t *testing.T, m *EnergyMeter, emit func(measure.Sample)) (zero time.Duration, end func() error) {
+	t.Helper()
+	zero = l.at()
+	ctx, cancel := context.WithCancel(WithStart(t.Context(), powerUp.Add(zero)))
+	ended := make(chan error, 1)
+	go func() { ended <- m.Observe(ctx, emit) }()
+	return zero, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// realTime starts the script in real time. The script must end itself, and holds once at most.
+func (s *script) realTime(t *testing.T, args ...string) *live {
+	t.Helper()
+	l := &live{}
+	file := filepath.Join(t.TempDir(), "shared")
+	f, err := os.Create(file)
+	if err == nil {
+		err = f.Truncate(4096)
+	}
+	if err == nil {
+		l.shared, err = unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	cmd := simulate(t, append([]string{"-pty", "-shared", file}, args...)...)
 	cmd.Stdin = strings.NewReader(s.String())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -159,8 +238,8 @@ func (s *script) realTime(t testing.TB, args ...string) (path string, powerUp ti
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if _, err2 := fmt.Sscanf(line, "pty %s %d", &path, &powerUp); err != nil || err2 != nil {
+	if _, err2 := fmt.Sscanf(line, "pty %s", &l.path); err != nil || err2 != nil {
 		t.Fatalf("meter_sim says %q: %v", line, err)
 	}
-	return path, powerUp
+	return l
 }

@@ -1,6 +1,6 @@
 /* meter_sim runs the energy meter's firmware in simavr and feeds it a script.
  *
- *   meter_sim [-pty] [-noise MV] [-seed N] [-eeprom FILE] [-times FILE] meter.elf < script
+ *   meter_sim [-pty] [-shared FILE] [-noise MV] [-seed N] [-eeprom FILE] [-times FILE] meter.elf < script
  *
  * The script has one line per event, ordered by time, in seconds since power-up:
  *
@@ -8,6 +8,7 @@
  *   1.5 m 1       level of the marker pin
  *   2 rx a55001…  bytes sent to the meter, in hex, 40 us apart
  *   3 reset       the reset button
+ *   4 hold        with -shared: what follows is so much later as it takes until it is let go on
  *   600 end
  *
  * Virtual time (the default): bytes that the meter sends go to stdout as fast as
@@ -15,6 +16,10 @@
  * as a 64-bit number. With -pty they go to a pseudo terminal in real time, the first line on
  * stdout being "pty PATH T0", T0 the CLOCK_MONOTONIC ns of power-up; closing stdin does not
  * end it, the script's end does.
+ *
+ * -shared FILE, of a page that a test maps too, for tests on a busy machine: the meter's time is then real time less
+ * the time for which this program did not run, or nobody read what the meter sent. The file has four 64-bit numbers:
+ * the ns since power-up; how many holds the test has let go; the ns at which the last of them ended; bytes sent.
  *
  * simavr is GPL-3, and so is this program once linked with it. It is a test tool: no part of
  * it is in edgegauge.
@@ -28,6 +33,7 @@
 #include <string.h>
 #include <termios.h>
 #include <time.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <avr_adc.h>
@@ -53,6 +59,9 @@ static int pty = -1;
 static uint8_t pending[4096];
 static size_t n_pending;
 static unsigned long dropped;
+static volatile uint64_t *shared;
+static uint64_t releases;
+static int held;
 
 static void die(const char *what) {
   fprintf(stderr, "meter_sim: %s: %s\n", what, strerror(errno));
@@ -81,6 +90,7 @@ static void convert(avr_irq_t *i, uint32_t value, void *param) {
 
 static void sent(avr_irq_t *i, uint32_t value, void *param) {
   (void)i, (void)param;
+  if (shared) shared[3]++;
   if (pty >= 0) {
     if (n_pending < sizeof pending) pending[n_pending++] = value;
     else dropped++;
@@ -95,7 +105,7 @@ static void sent(avr_irq_t *i, uint32_t value, void *param) {
 
 static avr_cycle_count_t play(avr_t *a, avr_cycle_count_t when, void *param) {
   (void)when, (void)param;
-  while (next_event < n_events && events[next_event].at <= a->cycle) {
+  while (!held && next_event < n_events && events[next_event].at <= a->cycle) {
     struct event *e = &events[next_event++];
     switch (e->what) {
     case 'v': volts = e->value; break;
@@ -103,16 +113,27 @@ static avr_cycle_count_t play(avr_t *a, avr_cycle_count_t when, void *param) {
     case 'm': avr_raise_irq(irq(AVR_IOCTL_IOPORT_GETIRQ('B'), 0), (uint32_t)e->value); break;
     case 'x': avr_raise_irq(irq(AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT), (uint32_t)e->value); break;
     case 'r': ended = 2; break; /* not from inside a timer: reset removes them all */
+    case 'h': held = shared != NULL; break;
     default: ended = 1; break;
     }
   }
-  return next_event < n_events && !ended ? events[next_event].at : 0;
+  return next_event < n_events && !ended && !held ? events[next_event].at : 0;
 }
 
 static void schedule(void) {
   if (next_event >= n_events) return;
   avr_cycle_count_t at = events[next_event].at;
   avr_cycle_timer_register(avr, at > avr->cycle ? at - avr->cycle : 1, play, NULL);
+}
+
+/* go_on ends a hold that the test has let go. */
+static void go_on(void) {
+  if (!held || shared[1] == releases) return;
+  releases++, held = 0;
+  avr_cycle_count_t later = avr->cycle - events[next_event - 1].at;
+  for (size_t k = next_event; k < n_events; k++) events[k].at += later;
+  shared[2] = (uint64_t)(avr->cycle * 62.5);
+  schedule();
 }
 
 static void add(avr_cycle_count_t at, char what, int value) {
@@ -204,6 +225,13 @@ static void run_to(avr_cycle_count_t cycle) {
   }
 }
 
+static void share(const char *file) {
+  int fd = open(file, O_RDWR);
+  void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED) die(file);
+  shared = page;
+}
+
 static int64_t monotonic(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -237,7 +265,7 @@ static void exchange(void) {
   }
   if (!n_pending) return;
   ssize_t n = write(pty, pending, n_pending);
-  if (n <= 0 && n_pending < sizeof pending / 2) return;
+  if (n <= 0 && (shared || n_pending < sizeof pending / 2)) return;
   if (n <= 0) n = (ssize_t)n_pending, dropped += n_pending;
   memmove(pending, pending + n, n_pending - (size_t)n);
   n_pending -= (size_t)n;
@@ -249,10 +277,16 @@ static void real_time(void) {
   fprintf(out, "pty %s %lld\n", ptsname(pty), (long long)t0);
   fflush(out);
   for (avr_cycle_count_t c = BYTE; ended != 1; c += BYTE) {
+    while (shared && n_pending >= sizeof pending / 2) usleep(1000), exchange();
     run_to(c);
     exchange();
-    int64_t due = t0 + (int64_t)(avr->cycle * 62.5);
-    if (due - monotonic() < 200000) continue; /* sleeps of 200 us or more: finer ones cost a core */
+    int64_t due = t0 + (int64_t)(avr->cycle * 62.5), early = due - monotonic();
+    if (shared) {
+      shared[0] = (uint64_t)(avr->cycle * 62.5);
+      go_on();
+      if (early < -1000000) t0 -= early; /* it is not made up for */
+    }
+    if (early < 200000) continue; /* sleeps of 200 us or more: finer ones cost a core */
     struct timespec ts = {due / 1000000000, due % 1000000000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
   }
@@ -268,11 +302,12 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[k], "-noise")) noise = atoi(arg), k++;
     else if (!strcmp(argv[k], "-seed")) rng = strtoull(arg, NULL, 10) * 2654435761u + 1, k++;
     else if (!strcmp(argv[k], "-eeprom")) ee = arg, k++;
+    else if (!strcmp(argv[k], "-shared")) share(arg), k++;
     else if (!strcmp(argv[k], "-times")) { if (!(times = fopen(arg, "wb"))) die(arg); k++; }
     else elf = argv[k];
   }
   if (!elf) {
-    fprintf(stderr, "usage: meter_sim [-pty] [-noise MV] [-seed N] [-eeprom FILE] [-times FILE] meter.elf < script\n");
+    fprintf(stderr, "usage: meter_sim [-pty] [-shared FILE] [-noise MV] [-seed N] [-eeprom FILE] [-times FILE] meter.elf < script\n");
     return 2;
   }
   /* Subtle: simavr prints to stdout, which must carry our output only. */
