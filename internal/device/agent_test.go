@@ -249,10 +249,7 @@ func TestKilledAgentIsSweptUp(t *testing.T) {
 	pid, _ := strconv.Atoi(strings.TrimSpace(line))
 	b.cmd.Process.Kill()
 	p.Wait()
-	for range 500 {
-		if !alive(pid) {
-			break
-		}
+	for end := time.Now().Add(time.Minute); alive(pid) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if alive(pid) {
@@ -285,9 +282,10 @@ func TestSilentLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
-	b := startBoard(t, 1500*time.Millisecond)
+	const silence = 4 * time.Second // a busy machine may stand still for some of them
+	b := startBoard(t, silence)
 	p := b.sh(t, "sleep 1000")
-	time.Sleep(3 * time.Second) // pings keep it
+	time.Sleep(silence + 2*time.Second) // pings keep it
 	if b.Err() != nil {
 		t.Fatal(b.Err())
 	}
@@ -327,16 +325,23 @@ func TestSamplesComeAfterwards(t *testing.T) {
 	p := b.sh(t, "while :; do :; done")
 	defer p.Kill()
 	for instrument, want := range map[string]string{"counter": "power", UsageInstrument: "cpu"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		early := 0
 		var got []measure.Sample
-		err := b.Observe(ctx, instrument, func(m measure.Sample) {
-			if ctx.Err() == nil {
-				early++
-			}
-			got = append(got, m)
-		})
-		cancel()
+		var err error
+		few := func() bool { // on a busy machine neither may have had a CPU yet
+			return len(got) < 4 || instrument == UsageInstrument && got[len(got)-2].Value <= got[0].Value
+		}
+		for length := 500 * time.Millisecond; err == nil && few() && length < time.Minute; length *= 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), length)
+			got = nil
+			err = b.Observe(ctx, instrument, func(m measure.Sample) {
+				if ctx.Err() == nil {
+					early++
+				}
+				got = append(got, m)
+			})
+			cancel()
+		}
 		if err != nil || len(got) < 4 || early > 0 || got[0].Quantity.Name != want {
 			t.Errorf("%s: got %d samples, %d of them while it was watched, %v", instrument, len(got), early, err)
 		}
@@ -354,15 +359,16 @@ func TestSamplesComeAfterwards(t *testing.T) {
 // When an observation began there is known here, within the round trip.
 func TestClockOfABoard(t *testing.T) {
 	b := startBoard(t, 0)
+	asked := time.Now()
 	zero, off, err := b.Clock(t.Context())
-	if err != nil || off <= 0 || off > time.Second {
+	if err != nil || off <= 0 || off > time.Since(asked) {
 		t.Fatal(off, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	before := time.Now()
 	var began time.Time
-	if err := b.Watch(ctx, "counter", func(at time.Duration) { began = zero.Add(at) }, func(measure.Sample) {},
+	if err := b.Watch(ctx, "counter", func(at time.Duration) { began = zero.Add(at); cancel() }, func(measure.Sample) {},
 		nil); err != nil {
 		t.Fatal(err)
 	}
@@ -414,11 +420,14 @@ func TestBinaryGivesItsPagesBack(t *testing.T) {
 }
 
 func TestConnectSaysWhatIsWrong(t *testing.T) {
-	for _, tt := range []struct{ script, want string }{
+	for _, tt := range []struct {
+		script, want string
+		patience     time.Duration
+	}{
 		{"echo 'edgegauge-agent {\"protocol\":99,\"build\":\"v9\"}'; cat >/dev/null",
-			"speaks protocol 99, this program 1; use the same edgegauge at both ends"},
-		{"echo ./edgegauge: Permission denied", "Permission denied"},
-		{"exec sleep 1000", "did not greet"},
+			"speaks protocol 99, this program 1; use the same edgegauge at both ends", time.Minute},
+		{"echo ./edgegauge: Permission denied", "Permission denied", time.Minute},
+		{"exec sleep 1000", "did not greet", time.Second},
 	} {
 		cmd := exec.Command("sh", "-c", tt.script)
 		in, _ := cmd.StdinPipe()
@@ -426,7 +435,7 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), tt.patience)
 		if _, err := Connect(ctx, "board", pipes{out, in}, "", 0); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.script, err, tt.want)
 		}
