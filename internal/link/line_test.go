@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -100,7 +103,7 @@ func echo(c *net.UDPConn) {
 func roundTrip(t testing.TB, c *net.UDPConn, size int) time.Duration {
 	t.Helper()
 	b := make([]byte, 2048)
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	began := time.Now()
 	if _, err := c.Write(b[:size]); err != nil {
 		t.Fatal(err)
@@ -126,23 +129,26 @@ func report(t testing.TB, n *Line) Report {
 	return r
 }
 
-// The bound is loose, since other tests run beside; linkbench has the figures.
+// The bound is loose, since other tests run beside, and a busy machine may take many trips until none of the programs
+// that one wakes was late; linkbench has the figures.
 func TestDelayBothWays(t *testing.T) {
 	n := up(t, Link{Up: Shape{Delay: 20 * ms}, Down: Shape{Delay: 5 * ms}})
+	trips := int64(0)
 	for _, family := range []string{"udp4", "udp6"} {
 		server, client := udpPair(t, n, family)
 		go echo(server)
 		best := time.Hour
-		for range 20 {
+		for i := 0; i < 20 || best > 35*ms && i < 200; i++ {
 			best = min(best, roundTrip(t, client, 100))
+			trips++
 		}
 		if best < 25*ms || best > 35*ms {
 			t.Errorf("%s: best round trip %v, want 25 ms and what a busy machine adds", family, best)
 		}
 	}
 	r := report(t, n)
-	if r.Up.In < 40 || r.Up.In > 44 || r.Down.Out < 40 || r.Down.Out > 44 { // nothing but ours, or hardly
-		t.Errorf("got %+v, want the 40 packets each way that were sent", r)
+	if n := []int64{r.Up.In, r.Down.Out}; slices.Min(n) < trips || slices.Max(n) > trips+4 { // hardly more than ours
+		t.Errorf("got %+v, want the %d packets each way that were sent", r, trips)
 	}
 	if r.Up.Late.Max == 0 || r.Up.Late.P50 > r.Up.Late.P99 || r.Up.Late.P99 > r.Up.Late.Max {
 		t.Errorf("got lateness %+v", r.Up.Late)
@@ -178,18 +184,15 @@ func TestSlowLineTakesItsTime(t *testing.T) {
 func TestLossOnTheLine(t *testing.T) {
 	n := up(t, Link{Up: Shape{Loss: 0.05}})
 	server, client := udpPair(t, n, "udp4")
-	got := make(chan int)
+	var count atomic.Int64
 	go func() {
 		b := make([]byte, 2048)
-		count := 0
 		for {
-			server.SetReadDeadline(time.Now().Add(2 * time.Second))
-			if _, err := server.Read(b); err != nil {
-				break
+			if _, err := server.Read(b); err != nil { // the test is over
+				return
 			}
-			count++
+			count.Add(1)
 		}
-		got <- count
 	}()
 	const sent = 20_000
 	for i := range sent {
@@ -198,10 +201,15 @@ func TestLossOnTheLine(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 		}
 	}
-	count := <-got
 	r := report(t, n)
-	if r.Up.In < sent || int64(count) > r.Up.Out || r.Up.Out-int64(count) > 10 || r.Up.Lost != r.Up.In-r.Up.Out {
-		t.Errorf("sent %d, received %d, the link counts %+v", sent, count, r.Up)
+	for end := time.Now().Add(time.Minute); (r.Up.In < sent || r.Up.Out-count.Load() > 10) && time.Now().Before(end); {
+		time.Sleep(10 * ms)
+		r = report(t, n)
+	}
+	got := count.Load()
+	r = report(t, n) // of now, at least as many
+	if r.Up.In < sent || got > r.Up.Out || r.Up.Out-got > 10 || r.Up.Lost != r.Up.In-r.Up.Out {
+		t.Errorf("sent %d, received %d, the link counts %+v", sent, got, r.Up)
 	}
 	if share := float64(r.Up.Lost) / float64(r.Up.In); share < 0.044 || share > 0.056 {
 		t.Errorf("got %.4f lost, want 0.05", share)
@@ -253,7 +261,7 @@ func TestMulticast(t *testing.T) {
 			t.Fatal(tt.group, err)
 		}
 		client.Write([]byte("probe"))
-		server.SetReadDeadline(time.Now().Add(2 * time.Second))
+		server.SetReadDeadline(time.Now().Add(20 * time.Second))
 		b := make([]byte, 100)
 		size, from, err := server.ReadFromUDP(b)
 		if err != nil || string(b[:size]) != "probe" {
@@ -337,7 +345,8 @@ func playLab(tun string) {
 	select {}
 }
 
-// runLab runs the test binary as a lab, as another user and in a user namespace if asked.
+// runLab runs the test binary as a lab, as another user and in a user namespace if asked, until it has entered its link
+// or ended.
 func runLab(t *testing.T, tun, shaper string, attr *syscall.SysProcAttr) string {
 	t.Helper()
 	capable(t)
@@ -354,14 +363,27 @@ func runLab(t *testing.T, tun, shaper string, attr *syscall.SysProcAttr) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LINK_TEST_LAB="+tun, "LINK_TEST_SHAPER="+shaper)
 	cmd.SysProcAttr = attr
-	out, _ := cmd.CombinedOutput()
-	return string(out)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(out); !contains(said, "entered") && lines.Scan(); {
+		said += lines.Text() + "\n"
+	}
+	cancel()
+	cmd.Wait()
+	return said
 }
 
 func nobody() *syscall.Credential { return &syscall.Credential{Uid: 65534, Gid: 65534} }

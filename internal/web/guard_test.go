@@ -114,7 +114,7 @@ func TestGuard(t *testing.T) {
 // Who waited long for a page has time to take it all the same.
 func TestPageThatTookLong(t *testing.T) {
 	s := served(t, Options{Folders: []string{t.TempDir()}})
-	s.patience = 2 * time.Second
+	s.patience = 4 * time.Second // as long as a busy machine may stand still
 	h := httptest.NewServer(s.guard(s.page(func(r *http.Request) (string, any, error) {
 		time.Sleep(s.patience + 200*time.Millisecond)
 		return "fault", faultView{s.frame(r, "Late"), "but there"}, nil

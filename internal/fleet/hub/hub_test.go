@@ -332,8 +332,9 @@ func TestAHubWhoseDiskWasFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer board.Close()
+	patience := time.Minute
 	assign := func(block int) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		return board.Assign(ctx, "a", fleet.Order{Task: fleet.Task{Run: "r", Block: block, Attempt: 1},
 			Plan: make([]byte, 64<<10)}) // more than what is left of a page
@@ -341,6 +342,7 @@ func TestAHubWhoseDiskWasFull(t *testing.T) {
 	if err := assign(1); err != nil {
 		t.Fatal(err)
 	}
+	patience = 2 * time.Second // of what fails
 	filler, err := os.Create(filepath.Join(disk, "filler"))
 	if err != nil {
 		t.Fatal(err)
