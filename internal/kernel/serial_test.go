@@ -39,7 +39,7 @@ func TestSerialChangesNoByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]byte, len(all))
-		way.to.SetReadDeadline(time.Now().Add(10 * time.Second))
+		way.to.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := io.ReadFull(way.to, got); err != nil || string(got) != string(all) {
 			t.Errorf("%s: got %x, %v, want every byte once", way.name, got, err)
 		}
