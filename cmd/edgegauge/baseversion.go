@@ -68,7 +68,8 @@ func fetching(revision string) string {
 	if strings.ContainsAny(revision, "^~@") { // of what is here, which a remote does not know by that name
 		return "git fetch --unshallow, then the same command again"
 	}
-	return fmt.Sprintf("git fetch --depth 1 origin %s, then --base FETCH_HEAD", strings.TrimPrefix(revision, "origin/"))
+	return fmt.Sprintf("git fetch --depth 1 origin %s, then --base FETCH_HEAD",
+		report.Quoted(strings.TrimPrefix(revision, "origin/")))
 }
 
 // git runs git here, and returns the line it prints.

@@ -184,7 +184,7 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 			}
 			if _, err := git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil {
 				return report.Compared{}, exit{exitUsage, fmt.Errorf("%s is a revision, not results; to measure it beside what is "+
-					"here: edgegauge compare --base %[1]s --with STUDY --detect 5%%", name)}
+					"here: edgegauge compare --base %s --with STUDY --detect 5%%", name, report.Quoted(name))}
 			}
 		}
 		return compare(args[0], args[1], f)

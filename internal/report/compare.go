@@ -210,7 +210,10 @@ func (c Compared) Text(w io.Writer) error {
 	}
 	c.conditions(&b)
 	c.table(&b)
-	if c.Cure != "" {
+	if what, command, ok := strings.Cut(c.Cure, ": edgegauge "); ok { // which is pasted, so its line stays whole
+		wrap(&b, "to decide: "+what+":", "  ")
+		fmt.Fprintf(&b, "    edgegauge %s\n", command)
+	} else if c.Cure != "" {
 		wrap(&b, "to decide: "+c.Cure, "  ")
 	}
 	for _, d := range c.Differences {

@@ -101,6 +101,41 @@ func TestProposedSettingsAreQuoted(t *testing.T) {
 	}
 }
 
+// A word without a letter is one, too.
+func TestQuotedWords(t *testing.T) {
+	for word, want := range map[string]string{"": "''", "a/b-c_1.yaml": "a/b-c_1.yaml", "rtt=5%": "rtt=5%", "a b": "'a b'",
+		"it's": `'it'\''s'`, "$x": "'$x'", "~": "'~'", "a\nb": "'a\nb'"} {
+		if got := Quoted(word); got != want {
+			t.Errorf("%q: got %s, want %s", word, got, want)
+		}
+	}
+}
+
+// A level is one of the list that is proposed, whatever YAML makes of its characters.
+func TestProposedLevelsAreYAML(t *testing.T) {
+	of := func(value string) *Report {
+		return &Report{Dir: "a", Study: study.Study{Fixed: []study.Setting{{Key: "options.x",
+			Value: study.Word{Text: value}}}}}
+	}
+	const want = `--set 'factors.options.x=[1.5, "a, b: c"]' --out both`
+	if got := Interleave(of("1.5"), of("a, b: c")); !strings.Contains(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The command that decides is on a line of its own, which can be pasted.
+func TestTheCommandThatDecidesIsOneLine(t *testing.T) {
+	r := &Report{Dir: strings.Repeat("a long name ", 12)}
+	_, command, ok := strings.Cut(Interleave(r, r), ": edgegauge ")
+	var b strings.Builder
+	if err := (Compared{Cure: Interleave(r, r)}).Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !ok || !strings.Contains(b.String(), "\n    edgegauge "+command+"\n") {
+		t.Errorf("got %s", b.String())
+	}
+}
+
 // A service that was there before the lab has no revision to check out, and a part of a setting is not said again.
 func TestProposedCommandsFitWhatDiffers(t *testing.T) {
 	of := func(url, path string, set ...study.Override) *Report {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
@@ -128,8 +129,8 @@ func (r *Report) Doubts() []string {
 	return out
 }
 
-// Interleave says how to measure two versions again, in blocks that have both.
-// Every command it names works as it stands, but for what is written in capitals.
+// Interleave says how to measure two versions again, in blocks that have both. It ends with a command, behind a colon,
+// that works as it stands, but for what is written in capitals.
 func Interleave(old, new *Report) string {
 	keys := changed(old, new)
 	switch {
@@ -138,21 +139,31 @@ func Interleave(old, new *Report) string {
 			v := keys[key]
 			if v[0] != "" && v[1] != "" && strings.HasPrefix(key, "options.") {
 				return fmt.Sprintf("measure both in one study, in randomized blocks: edgegauge run %s --set %s --out both && "+
-					"edgegauge report both", new.StudyIn(new.Dir, key),
-					Quoted(fmt.Sprintf("factors.%s=[%s, %s]", key, v[0], v[1])))
+					"edgegauge report both", new.StudyIn(new.Dir, key), Quoted(fmt.Sprintf("factors.%s=[%s, %s]", key,
+					old.inYAML(key, v[0]), new.inYAML(key, v[1]))))
 			}
 		}
 	case len(keys) == 0 && new.asksServices():
 		return fmt.Sprintf("start both versions, each at a URL of its own, and measure both in one study, in randomized "+
-			"blocks: edgegauge run %s --set 'factors.server.url=[OLD-URL, NEW-URL]' --out both && edgegauge report both; with "+
-			"one version at a time, run both again on a quieter machine", new.StudyIn(new.Dir, "server.url"))
+			"blocks (with one version at a time, run both again on a quieter machine): edgegauge run %s --set "+
+			"'factors.server.url=[OLD-URL, NEW-URL]' --out both && edgegauge report both", new.StudyIn(new.Dir, "server.url"))
 	case len(keys) == 0:
-		return fmt.Sprintf("measure both versions in one study, in randomized blocks: edgegauge compare --base REVISION "+
-			"--with %s --detect 5%%; with one build only, run both again on a quieter machine", new.StudyIn(new.Dir))
+		return fmt.Sprintf("measure both versions in one study, in randomized blocks (with one build only, run both again "+
+			"on a quieter machine): edgegauge compare --base REVISION --with %s --detect 5%%", new.StudyIn(new.Dir))
 	}
 	return fmt.Sprintf("the set-ups differ; run both again, one right after the other, on a quieter machine: "+
 		"edgegauge run %s --out old-again && edgegauge run %s --out new-again && edgegauge compare old-again new-again",
 		old.StudyIn(old.Dir), new.StudyIn(new.Dir))
+}
+
+// inYAML is the value of a setting as a list in YAML has it. What --set gave is YAML already.
+func (r *Report) inYAML(key, value string) string {
+	for _, s := range r.Study.Fixed {
+		if s.Key == key && strings.ContainsFunc(s.Value.Text, func(c rune) bool { return !bare(c) }) {
+			return strconv.Quote(s.Value.Text)
+		}
+	}
+	return value
 }
 
 // StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed,
@@ -169,14 +180,17 @@ func (r *Report) StudyIn(dir string, but ...string) string {
 
 // Quoted is a word as a shell reads it.
 func Quoted(path string) string {
-	if strings.IndexFunc(path, func(c rune) bool {
-		return !(c == '/' || c == '.' || c == '-' || c == '_' || c == '=' || c == '%' || c == ':' || c == '@' ||
-			c >= '0' && c <= '9' || c >= 'a' && c <= 'z' ||
-			c >= 'A' && c <= 'Z')
-	}) < 0 {
+	special := func(c rune) bool { return !bare(c) && !strings.ContainsRune("=%:@", c) }
+	if path != "" && !strings.ContainsFunc(path, special) {
 		return path
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// bare reports whether a character means itself to a shell and in YAML.
+func bare(c rune) bool {
+	return c == '/' || c == '.' || c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' ||
+		c >= 'A' && c <= 'Z'
 }
 
 // SetupDifferences says in what two results differ besides their figures.
