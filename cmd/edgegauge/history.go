@@ -143,7 +143,7 @@ func readPasts(paths []string) ([]report.Past, error) {
 
 // readPast reads one result, and checks its files.
 func readPast(dir string) (report.Past, error) {
-	confirms, err := confirmsOf(dir)
+	confirms, err := confirmsIn(dir, report.ConfirmationFile)
 	if err != nil {
 		return report.Past{}, err
 	}
@@ -165,9 +165,9 @@ func readPast(dir string) (report.Past, error) {
 	return p, err
 }
 
-// confirmsOf reads what results confirm; nil: nothing.
-func confirmsOf(dir string) (*report.Confirms, error) {
-	text, err := kernel.ReadFile(filepath.Join(dir, report.ConfirmationFile), 1<<20)
+// confirmsIn reads what results confirm, or are to, by that file of theirs; nil: nothing.
+func confirmsIn(dir, file string) (*report.Confirms, error) {
+	text, err := kernel.ReadFile(filepath.Join(dir, file), 1<<20)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -29,7 +29,8 @@ func propose(dir string, r *report.Report) []report.Step {
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	response, isTime := r.MainResponse()
-	choice := len(r.Treatments) > 1 && !r.VariesLoadAlone()
+	versions := r.Study.OfVersions()
+	choice := len(r.Treatments) > 1 && !r.VariesLoadAlone() && !versions
 	pair, trials := "", 0
 	if choice && isTime {
 		pair, trials = closest(r, response)
@@ -56,9 +57,17 @@ func propose(dir string, r *report.Report) []report.Step {
 	if response != "" {
 		gate = fmt.Sprintf("; --fail-if '%s > 5%%' makes it a gate", response)
 	}
-	if search {
+	switch {
+	case search:
 		add("after a change, search again; the intervals of both searches tell", again+" --out "+after)
-	} else {
+	case versions:
+		if exists(filepath.Join(dir, report.ConfirmationFile)) {
+			add("say again what came of it", "edgegauge confirm "+report.Quoted(dir))
+		} else {
+			add("judge the two versions"+gate, "edgegauge compare "+report.Quoted(dir))
+		}
+		add("after a change, measure both versions again", again+" --out "+after)
+	default:
 		add("after a change, measure again and compare"+gate,
 			fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
 	}
@@ -68,6 +77,14 @@ func propose(dir string, r *report.Report) []report.Step {
 
 // againOf is the command that measures again what a directory holds; search: its rates are those that a search chose.
 func againOf(dir string, r *report.Report) (command string, search bool) {
+	if r.Study.OfVersions() { // the base version is none that run knows
+		for _, file := range []string{report.ConfirmationFile, report.ConfirmingFile} {
+			if c, err := confirmsIn(dir, file); err == nil && c != nil {
+				return c.Again(), false
+			}
+		}
+		return r.VersionsAgain(dir), false
+	}
 	by := "rate"
 	n, err := capacity.ReadNote(dir)
 	if search = err == nil; !search {

@@ -6,8 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/testbed"
 )
 
 // Of results that were gone on with, the next commands name the study file of the last run: the first may say less.
@@ -114,4 +118,57 @@ func TestNextTrialsNameTheirFigure(t *testing.T) {
 		}
 	}
 	t.Error("nothing is said of more trials")
+}
+
+// Of two versions of a stack nothing is proposed that run would have to measure: it knows no base version. That holds
+// for what is next, for results that are to be published, and for a repetition.
+func TestNextCommandsOfTwoVersions(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	results := func(name string, trials int) {
+		kept, plan, err := fabricated.Create(filepath.Join(o.dir, name), []byte("study: s\nservice: echo\nn: 5\n"+
+			"factors: {stack: [s@base, s]}\nrequests: 20\ndesign: {replications: 4, seed: 1}\nresponses: [rtt]\n"))
+		ok(t, err)
+		for _, trial := range plan.Trials[:trials] {
+			ok(t, fabricated.Trial(kept, trial, 20, nil))
+		}
+		ok(t, kept.Close())
+	}
+	const again = "edgegauge compare --base VERSION --with both/study.yaml --detect 5%"
+	results("both", 8)
+	out := o.says(t, exitDone, []string{"report", "both"}, "edgegauge compare both ", again+" --out both-after",
+		"edgegauge publish both")
+	for _, not := range []string{"edgegauge run", "edgegauge choose", "would distinguish"} {
+		if strings.Contains(out, not) {
+			t.Errorf("%q is proposed: %s", not, out)
+		}
+	}
+	o.says(t, exitUsage, []string{"run", "--like", "both"}, "measure both again: "+again)
+	results("half", 2)
+	o.says(t, exitUnmeasured, []string{"publish", "half"}, "finish it first: edgegauge compare --base VERSION "+
+		"--with half/study.yaml --detect 5% --out half")
+	about := report.Confirms{OldDir: "a", NewDir: "b", Responses: []string{"rtt"}, Detect: 0.05, Base: "0123456789"}
+	ok(t, about.Begin(filepath.Join(o.dir, "half")))
+	const confirm = "edgegauge confirm a b --base 0123456789 --detect 5% --response rtt"
+	o.says(t, exitUnmeasured, []string{"publish", "half"}, "finish it first: "+confirm+" --out half")
+	ok(t, about.Write(filepath.Join(o.dir, "both")))
+	o.says(t, exitDone, []string{"report", "both"}, "edgegauge confirm both ", confirm+" --out both-after")
+}
+
+// A comparison that was stopped has more blocks than the pilot that the same command begins with: that would begin
+// another one, were the results not named.
+func TestAStoppedComparisonIsResumedByName(t *testing.T) {
+	for stacks, want := range map[string]string{"s@base, s": "run the same command again with --out 'a b' to resume",
+		"r, s": "run the same command again to resume"} {
+		y, err := study.Parse("study.yaml", []byte("study: s\nservice: echo\nn: 5\nrequests: 5\n"+
+			"factors: {stack: ["+stacks+"]}\n"), study.Vocabulary{})
+		ok(t, err)
+		plan, err := study.Expand(y)
+		ok(t, err)
+		e := &testbed.Experiment{Lab: &lab.Lab{Plan: plan}, Dir: "a b"}
+		if _, _, err := (&app{}).finish(e, lab.Outcome{}, lab.ErrStopped); err == nil || !strings.HasSuffix(err.Error(),
+			want) {
+			t.Errorf("%s: got %v", stacks, err)
+		}
+	}
 }

@@ -256,7 +256,7 @@ func publishable(dir string) (crate.Part, error) {
 	}
 	if left {
 		again, _ := againOf(dir, r)
-		return refuse(fmt.Errorf("%s: the study has not ended; finish the run first: %s --out %s", dir, again,
+		return refuse(fmt.Errorf("%s: the study has not ended; finish it first: %s --out %s", dir, again,
 			report.Quoted(dir)))
 	}
 	if damage := s.Verify(); damage != nil {

@@ -31,7 +31,7 @@ func TestProposedCommandsAreQuoted(t *testing.T) {
 		{[]string{"compare", "a b.json", "a b.json"}, "edgegauge probe URL --json > 'a b.json' makes one"},
 		{[]string{"analyze", "half done", "--response", "y", "--by", "a"}, "edgegauge report 'half done' shows"},
 		{[]string{"publish", "half done"},
-			"finish the run first: edgegauge run 'half done/study.yaml' --out 'half done'"},
+			"finish it first: edgegauge run 'half done/study.yaml' --out 'half done'"},
 		{[]string{"man", "my man"}, "mkdir -p 'my man'"},
 		{[]string{"stacks", "check", "my stacks/theirs"}, "edgegauge stacks check theirs --stacks '" + o.dir + "/my stacks'"},
 		{[]string{"stacks", "new", "mine", "--lang", "python", "--in", "new stacks"}, "--stacks 'new stacks'"},

@@ -83,6 +83,11 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 	if err != nil {
 		return err
 	}
+	if kept.Study.OfVersions() {
+		again, _ := againOf(f.like, kept)
+		return exit{exitUsage, fmt.Errorf("--like %s: it has two versions of a stack, and run measures one of each; measure "+
+			"both again: %s", f.like, again)}
+	}
 	s, err := store.OpenReadOnly(f.like)
 	if err != nil {
 		return exit{exitUnmeasured, err}
@@ -353,9 +358,12 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...fun
 // finish says that a run was stopped, or writes the report's files.
 func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab.Outcome, *report.Report, error) {
 	if errors.Is(err, lab.ErrStopped) {
+		with := ""
+		if e.Lab.Plan.Study.OfVersions() { // beyond its pilot it is another study than the command begins with
+			with = " with --out " + report.Quoted(e.Dir)
+		}
 		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command "+
-			"again to resume",
-			e.Dir)}
+			"again%s to resume", e.Dir, with)}
 	}
 	var r *report.Report
 	if err == nil {

@@ -41,6 +41,27 @@ type Confirms struct {
 // about: so often it finds a change where there is none.
 const ConfirmedAt = 0.001
 
+// Again is the command that measures the same again. The file may be a stranger's: what could be a flag, or a program
+// that is run, is left to the user, in capitals.
+func (c Confirms) Again() string {
+	results := func(dir, unknown string) string {
+		if dir == "" || dir[0] == '-' {
+			return unknown
+		}
+		return Quoted(dir)
+	}
+	base := "VERSION"
+	if IsCommit(c.Base) {
+		base = c.Base
+	}
+	text := fmt.Sprintf("edgegauge confirm %s %s --base %s --detect %.6g%%", results(c.OldDir, "OLD"),
+		results(c.NewDir, "NEW"), base, 100*c.Detect)
+	for _, name := range c.Responses {
+		text += " --response " + Quoted(name)
+	}
+	return text
+}
+
 // Begin writes what a results directory will confirm.
 func (c Confirms) Begin(dir string) error { return c.write(filepath.Join(dir, ConfirmingFile)) }
 

@@ -191,3 +191,46 @@ func TestConfirmationsAreNotWrittenThroughLinks(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// Two versions of a stack are measured again by compare --base, as the user asked: run knows no base version. What
+// results of a stranger call their base is no program that is run.
+func TestTwoVersionsAreMeasuredByCompare(t *testing.T) {
+	y, err := study.Parse("study.yaml", []byte("study: s\nservice: echo\nn: 5\nrequests: 5\n"+
+		"factors: {stack: [s@base, s]}\n"), study.Vocabulary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []string{"requests=5", "design.precision=off", `factors.stack=["s@base", "s"]`,
+		"design.replications=25"} {
+		o, _ := study.ReadOverride(set)
+		y.Overrides = append(y.Overrides, o)
+	}
+	for version, base := range map[string]string{"main (0123456789)": "0123456789", "": "VERSION",
+		"/tmp/evil": "VERSION", "x (./evil)": "VERSION", "x (;evil)": "VERSION"} {
+		r := &Report{Dir: "a b", Study: y}
+		r.Facts.Stacks = map[string]StackFacts{"s@base": {Version: version}}
+		want := "edgegauge compare --base " + base + " --with 'a b/study.yaml' --set requests=5 --detect 5%"
+		if got := r.VersionsAgain(r.Dir); got != want {
+			t.Errorf("%q: got %s", version, got)
+		}
+		one := &Report{Dir: "one"}
+		for _, got := range []string{Interleave(r, r), Interleave(one, r)} {
+			if !strings.HasSuffix(got, ": "+want) {
+				t.Errorf("%q: to decide: %s", version, got)
+			}
+		}
+	}
+}
+
+// A confirmation is measured again by what its file says, but for what could be a program or a flag.
+func TestAConfirmationAgain(t *testing.T) {
+	c := Confirms{OldDir: "a b", NewDir: "c", Responses: []string{"client.rtt", "x;y"}, Detect: 0.07, Base: "0123456789"}
+	if got := c.Again(); got != "edgegauge confirm 'a b' c --base 0123456789 --detect 7% --response client.rtt "+
+		"--response 'x;y'" {
+		t.Errorf("got %s", got)
+	}
+	c.OldDir, c.NewDir, c.Base = "--build=evil", "", "./evil"
+	if got := c.Again(); !strings.HasPrefix(got, "edgegauge confirm OLD NEW --base VERSION ") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -134,6 +134,8 @@ func (r *Report) Doubts() []string {
 func Interleave(old, new *Report) string {
 	keys := changed(old, new)
 	switch {
+	case old.Study.OfVersions() || new.Study.OfVersions():
+		return "measure both versions once more in one study, on a quieter machine: " + new.VersionsAgain(new.Dir)
 	case len(keys) == 1:
 		for _, key := range sortedKeys(keys) {
 			v := keys[key]
@@ -167,12 +169,16 @@ func (r *Report) inYAML(key, value string) string {
 }
 
 // StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed,
-// but for what the command itself sets.
+// but for what the command itself sets, and for the base version of a stack, which no file has.
 func (r *Report) StudyIn(dir string, but ...string) string {
 	words := Quoted(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml")))
+	var sets []string
 	for _, o := range r.Study.Overrides {
-		if !slices.Contains(but, o.Path) {
-			words += " --set " + Quoted(o.String())
+		sets = append(sets, o.String())
+	}
+	for _, set := range study.WithoutBase(sets) {
+		if path, _, _ := strings.Cut(set, "="); !slices.Contains(but, path) {
+			words += " --set " + Quoted(set)
 		}
 	}
 	return words

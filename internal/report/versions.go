@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/study"
@@ -47,6 +49,16 @@ func (r *Report) BaseVersion() string {
 		}
 	}
 	return ""
+}
+
+// VersionsAgain is the command that measures both versions of these results again, or goes on with them; they lie in
+// dir. Results may be a stranger's: a base that is no number of a commit could be a program of his.
+func (r *Report) VersionsAgain(dir string) string {
+	base := "VERSION"
+	if _, number, ok := strings.Cut(r.BaseVersion(), " ("); ok && IsCommit(strings.TrimSuffix(number, ")")) {
+		base = strings.TrimSuffix(number, ")")
+	}
+	return fmt.Sprintf("edgegauge compare --base %s --with %s --detect 5%%", base, r.StudyIn(dir))
 }
 
 // versioned are levels with the new stack's name in place of its base's.

@@ -17,6 +17,32 @@ func Base(stack string) string { return stack + baseSuffix }
 // IsBase takes the name of a stack's base version apart.
 func IsBase(name string) (stack string, ok bool) { return strings.CutSuffix(name, baseSuffix) }
 
+// OfVersions reports whether a stack is measured in its base version, too: edgegauge
+// compare --base, or confirm, put that beside it; nothing else knows such a stack.
+func (s Study) OfVersions() bool {
+	return slices.ContainsFunc(s.treatments, func(t treatment) bool {
+		_, client := IsBase(t.setup.Client.Stack)
+		_, server := IsBase(t.setup.Server.Stack)
+		return client || server
+	})
+}
+
+// WithoutBase are those of a study's overrides that its user gave, without those of WithBase and what came with them.
+func WithoutBase(sets []string) []string {
+	i := slices.IndexFunc(sets, func(set string) bool {
+		path, value, _ := cutOverride(set)
+		factor, varied := strings.CutPrefix(path, "factors.")
+		return varied && slices.Contains(stackKeys, factor) && strings.Contains(value, baseSuffix+`"`)
+	})
+	switch {
+	case i < 0:
+		return sets
+	case i > 0 && sets[i-1] == "design.precision=off":
+		i--
+	}
+	return sets[:i:i]
+}
+
 // Versioned is the setting of which WithBase puts another version beside each level,
 // and the names of the stacks there, as the study has them.
 func (p Plan) Versioned() (key string, stacks []string, err error) {

@@ -51,10 +51,24 @@ func TestBeside(t *testing.T) {
 		if got := strings.Join(sets, "; "); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.study, got, tt.want)
 		}
+		given := []string{"requests=6", "factors.stack=[a, b]"}
+		all := append(append(slices.Clone(given), "design.precision=off"), sets...)
+		if got := WithoutBase(append(all, "design.replications=9")); !slices.Equal(got, given) {
+			t.Errorf("%s: the user gave %q, want %q", tt.study, got, given)
+		}
+		if got := WithoutBase(given); !slices.Equal(got, given) {
+			t.Errorf("of one version the user gave %q, want %q", got, given)
+		}
+		if s.OfVersions() {
+			t.Errorf("%s: it has one version, and two are seen", tt.study)
+		}
 		s, err = Parse("s.yaml", []byte(head+tt.study), Vocabulary{}, sets...)
 		if err != nil {
 			t.Errorf("%s: %v", tt.study, err)
 			continue
+		}
+		if !s.OfVersions() {
+			t.Errorf("%s: two versions are not seen", tt.study)
 		}
 		both, err := Expand(s)
 		if err != nil {

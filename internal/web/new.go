@@ -85,16 +85,20 @@ func (s *Server) textOf(id string) (text, note string, err error) {
 	if err != nil {
 		return "", "", unreadable(err)
 	}
+	if own := study.WithoutBase(sets); len(own) < len(sets) {
+		sets, note = own, " The older version of a stack that was measured beside it is none that a study can name: "+
+			"edgegauge compare --base measures it."
+	}
 	if len(sets) == 0 {
-		return string(file), "", nil
+		return string(file), strings.TrimSpace(note), nil
 	}
 	given := "--set " + strings.Join(sets, " --set ")
 	whole, err := study.WriteIn(file, sets...)
 	if err != nil {
 		return string(file), "These results were measured with " + given + ", which the text does not say: change it as " +
-			"you need.", nil
+			"you need." + note, nil
 	}
-	return string(whole), "The text has what these results were measured with: " + given + ".", nil
+	return string(whole), "The text has what these results were measured with: " + given + "." + note, nil
 }
 
 // complete says what can be said of the text.

@@ -21,7 +21,9 @@ func TestAStudyLikeAResult(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, fabricated.Make(filepath.Join(dir, "plain"), 2, 2, 20))
 	h := header(t, filepath.Join(dir, "plain"))
-	for name, sets := range map[string][]string{"set": {"requests=33", "design.seed=7"}, "hidden": {"requests=[1"}} {
+	for name, sets := range map[string][]string{"set": {"requests=33", "design.seed=7"}, "hidden": {"requests=[1"},
+		"versions": {"requests=33", "design.precision=off", `factors.stack=["rest-json@base", "rest-json"]`,
+			"design.replications=25"}} {
 		h.Overrides = sets
 		kept, err := store.Create(filepath.Join(dir, name), h)
 		ok(t, err)
@@ -35,6 +37,11 @@ func TestAStudyLikeAResult(t *testing.T) {
 		t.Error("the text has the requests of the file")
 	}
 	shows(t, s, to+id(t, s, "hidden"), "--set requests=[1, which the text does not say")
+	body = shows(t, s, to+id(t, s, "versions"), "requests: 33\n", "replications: 2, seed: 1",
+		"--set requests=33. The older version of a stack that was measured beside it is none that a study can name")
+	if strings.Contains(body, "@base") {
+		t.Error("the text has a stack that no study can name")
+	}
 	if body := shows(t, s, to+id(t, s, "plain"), "requests: 20\n"); strings.Contains(body, "--set") {
 		t.Error("the page speaks of what nobody set")
 	}

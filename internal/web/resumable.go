@@ -24,6 +24,18 @@ func resumable(p place) error {
 		return err
 	}
 	defer kept.Close()
+	runs, err := kept.Runs()
+	if err != nil {
+		return unreadable(err)
+	}
+	y, err := readStudy(kept, runs[len(runs)-1])
+	if err != nil {
+		return unreadable(err)
+	}
+	if y.OfVersions() {
+		return fault{http.StatusConflict, p.shown() + " measures two versions of a stack, and this page has only the one " +
+			"that is here. Resume it where it was begun, with edgegauge compare --base."}
+	}
 	leftOut, err := kept.LeftOut()
 	if err != nil {
 		return unreadable(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // A page resumes nothing that edgegauge run would refuse to go on with, and offers none: what was begun with benches, a
-// copy without raw files, and a search for a capacity.
+// copy without raw files, a search for a capacity, and two versions of a stack.
 func TestAPageResumesOnlyWhatRunDoes(t *testing.T) {
 	l := underWay(t, 2)
 	l.shared(1, "rack1")
@@ -24,6 +24,10 @@ func TestAPageResumesOnlyWhatRunDoes(t *testing.T) {
 	search, _, err := fabricated.Create(filepath.Join(l.dir, "search/001"), fabricated.Study(2, 2, 20))
 	ok(t, err)
 	ok(t, search.Close())
+	versions, _, err := fabricated.Create(filepath.Join(l.dir, "versions/001"), []byte("study: s\nservice: echo\nn: 5\n"+
+		"factors: {stack: [s@base, s]}\nrequests: 5\n"))
+	ok(t, err)
+	ok(t, versions.Close())
 	note := []byte(`{"format": 1, "slo": "failed < 1%"}`)
 	ok(t, os.WriteFile(filepath.Join(l.dir, "search/001", searchFile), note, 0o644))
 	s, st, _ := controlled(t, l.dir)
@@ -33,7 +37,8 @@ func TestAPageResumesOnlyWhatRunDoes(t *testing.T) {
 		t.Errorf("the page of what runs now leads to %s", now)
 	}
 	for name, want := range map[string]string{"run/001": "was begun with benches", "copy/001": "a copy without raw files",
-		"search/001": "is a search for the capacity", "plain/001": ""} {
+		"search/001": "is a search for the capacity", "versions/001": "measures two versions of a stack",
+		"plain/001": ""} {
 		to := "/r/" + id(t, s, name) + "/resume/"
 		if shown := v.ask("GET", strings.TrimSuffix(to, "resume/"), nil, nil).Body.String(); strings.Contains(shown,
 			"resume it") != (want == "") {
