@@ -198,8 +198,8 @@ func unanswered(c *capacity.Answer) error {
 			"(%.0f of %.0f requests/s): drive it from another machine, or give the driver CPUs of its own (pin)",
 			c.Most, c.Driver)}
 	case stage == stat.BelowLeast:
-		return exit{exitWorse, fmt.Errorf("not kept to at %g requests/s; at a lower rate a trial of %v has too few "+
-			"requests to judge it: lengthen it with --length", c.Least, c.Length)}
+		return exit{exitWorse, fmt.Errorf("not kept to at %g requests/s; at a lower rate a trial of %s has too few "+
+			"requests to judge it: lengthen it with --length", c.Least, study.DurationText(c.Length))}
 	case !c.Found() && stage != stat.AboveMost && len(c.Step.Blocks) < stat.CapacityBlocks:
 		return exit{exitUnmeasured, fmt.Errorf("no interval within the budget of %d trials: it takes %d blocks of %d trials "+
 			"around the knee, and the budget had room for %d; raise --budget", c.Budget, stat.CapacityBlocks,

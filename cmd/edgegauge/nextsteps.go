@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // mostMore is the most trials of a treatment that are proposed to decide a difference.
@@ -105,8 +107,8 @@ func againOf(dir string, r *report.Report) (command string, search bool) {
 		}
 	}
 	for _, o := range slices.Backward(r.Study.Overrides) {
-		if o.Path == "duration" { // the last, which is not the user's
-			flags = append(flags, "--length", o.Value)
+		if length, err := time.ParseDuration(o.Value); o.Path == "duration" && err == nil { // the last, not the user's
+			flags = append(flags, "--length", study.DurationText(length))
 			break
 		}
 	}

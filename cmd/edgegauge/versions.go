@@ -132,8 +132,8 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		out.Warnings = append(out.Warnings, "only the pilot was measured: no practical number of blocks finds so small a "+
 			"difference in trials so unlike each other; "+calmer)
 	case size.affordable(v.most) < size.wanted:
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d blocks are needed, but --max-time %v allows only %d: a "+
-			"difference of the size asked for may be missed", size.wanted, v.most, size.affordable(v.most)))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d blocks are needed, but --max-time %s allows only %d: a "+
+			"difference of the size asked for may be missed", size.wanted, study.DurationText(v.most), size.affordable(v.most)))
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Server is what is searched: that of a study, or a simulated one.
@@ -44,8 +45,8 @@ func (c *Conductor) Bound(ctx context.Context, length time.Duration) error {
 	}
 	if c.Driver > 0 {
 		if c.Search.Most = min(c.Search.Most, stat.Readable(c.Driver/2)); c.Search.Most < c.Search.Least {
-			return fmt.Errorf("the driver does %.0f requests/s here, too few to judge a trial of %v; lengthen it with "+
-				"--length, or free a CPU", c.Driver, length)
+			return fmt.Errorf("the driver does %.0f requests/s here, too few to judge a trial of %s; lengthen it with "+
+				"--length, or free a CPU", c.Driver, study.DurationText(length))
 		}
 	}
 	if c.Search.First > 0 {

@@ -78,8 +78,8 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 		return none, Refused{fmt.Errorf("%s counts instructions; a capacity needs a clock", q.File)}
 	}
 	if t := s.base.Timeouts.Request; t <= q.SLO.Longest() {
-		return none, Refused{fmt.Errorf("a request fails after %v (timeouts.request), which the bound of %v never sees; "+
-			"raise it", t, q.SLO.Longest())}
+		return none, Refused{fmt.Errorf("a request fails after %s (timeouts.request), which the bound of %s never sees; "+
+			"raise it", study.DurationText(t), study.DurationText(q.SLO.Longest()))}
 	}
 	s.load = append(s.loadOf(), warmUp(p, q.SLO.Needs())...)
 	search := stat.CapacitySearch{Least: leastRate(q.SLO.Needs(), q.Length), Most: drive.MostRate,

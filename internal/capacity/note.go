@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -66,8 +67,8 @@ func (n Note) Flags() []string {
 			flags = append(flags, "--"+name, strings.TrimSuffix(value, " %"))
 		}
 	}
-	if n.Period != "" {
-		flags = append(flags, "--period", n.Period)
+	if period, err := time.ParseDuration(n.Period); err == nil {
+		flags = append(flags, "--period", study.DurationText(period))
 	}
 	if n.Budget > 0 {
 		flags = append(flags, "--budget", strconv.Itoa(n.Budget))

@@ -87,12 +87,12 @@ func TestNoteHasTheFlagsOfItsQuestion(t *testing.T) {
 	q := Question{SLO: objective, Sets: []string{"size=1kB", "request={path: /late x}"}, Precision: 2.5,
 		Late: 2 * time.Second, Period: time.Minute, Budget: 45}
 	n := (&studied{asked: q, out: &Answer{}}).note(&Conductor{})
-	want := "--slo|failed < 5%, response_time p99 < 2s|--precision|2.5|--late|2s|--period|1m0s|--budget|45"
+	want := "--slo|failed < 5%, response_time p99 < 2s|--precision|2.5|--late|2s|--period|1m|--budget|45"
 	if got := strings.Join(n.Flags(), "|"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	n.Budget, n.Period = 0, ""
-	if got := strings.Join(n.Flags(), "|"); got != strings.TrimSuffix(want, "|--period|1m0s|--budget|45") {
+	if got := strings.Join(n.Flags(), "|"); got != strings.TrimSuffix(want, "|--period|1m|--budget|45") {
 		t.Errorf("a note of before has %s", got)
 	}
 }

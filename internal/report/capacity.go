@@ -13,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Capacity tells what a search for the rate that a server bears came to.
@@ -20,7 +21,7 @@ type Capacity struct{ capacity.Answer }
 
 // Headline is the answer in a sentence.
 func (c *Capacity) Headline() string {
-	k, length := c.Step.Capacity, c.Length.String()
+	k, length := c.Step.Capacity, study.DurationText(c.Length)
 	kept, broken := c.Rough()
 	switch {
 	case c.Step.Stage == stat.AboveMost:
@@ -42,8 +43,9 @@ func (c *Capacity) Headline() string {
 		return fmt.Sprintf("Not found within the budget of trials: of single trials of %s, some broke it from %s requests/s "+
 			"on, and some kept to it up to %s.", length, significant(broken), significant(kept))
 	}
+	as := supported(k.Lo, k.Hi)
 	return fmt.Sprintf("The server's capacity is %s requests/s (%s to %s, %s interval) in trials of %s.",
-		significant(k.Rate), significant(k.Lo), significant(k.Hi), percentOf(c.Confidence), length)
+		significant(as(k.Rate)), significant(as(k.Lo)), significant(as(k.Hi)), percentOf(c.Confidence), length)
 }
 
 // devices are those that a rate is enough for.
@@ -58,7 +60,9 @@ func (c *Capacity) inDevices() string {
 	case c.Period == 0:
 		return ""
 	case c.Found():
-		what = fmt.Sprintf("%.0f devices (%.0f to %.0f)", c.devices(k.Rate), c.devices(k.Lo), c.devices(k.Hi))
+		lo, hi := c.devices(k.Lo), c.devices(k.Hi)
+		as := supported(lo, hi)
+		what = fmt.Sprintf("%.0f devices (%.0f to %.0f)", as(c.devices(k.Rate)), as(lo), as(hi))
 	case c.Step.Stage == stat.AboveMost, broken == 0:
 		what = fmt.Sprintf("at least %.0f devices", c.devices(kept))
 	case c.Step.Stage == stat.BelowLeast:
@@ -69,7 +73,7 @@ func (c *Capacity) inDevices() string {
 		what = fmt.Sprintf("roughly between %.0f and %.0f devices", c.devices(min(kept, broken)),
 			c.devices(max(kept, broken)))
 	}
-	return fmt.Sprintf("That is %s that send once in %v.", what, c.Period)
+	return fmt.Sprintf("That is %s that send once in %s.", what, study.DurationText(c.Period))
 }
 
 // Says are the sentences below the headline.
@@ -98,8 +102,8 @@ func (c *Capacity) Says() []string {
 		out = append(out, fmt.Sprintf("The trials do not follow a line near the knee (p = %.2g), so the interval may be too "+
 			"narrow. %s.", k.Bent, byCount(k)))
 	}
-	out = append(out, fmt.Sprintf("It holds for trials of %v with %s arrivals and at most %s under way; longer "+
-		"trials see a queue grow further.", c.Length, c.Arrival, plural.Count(c.InFlight, "request")))
+	out = append(out, fmt.Sprintf("It holds for trials of %s with %s arrivals and at most %s under way; longer "+
+		"trials see a queue grow further.", study.DurationText(c.Length), c.Arrival, plural.Count(c.InFlight, "request")))
 	if c.Driver > 0 {
 		out = append(out, fmt.Sprintf("The driver itself does %s requests/s against %s; the search, which ends at half of "+
 			"that, went up to %s.", significant(c.Driver), c.Floor, significant(c.Highest())))

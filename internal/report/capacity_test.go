@@ -34,7 +34,7 @@ func TestCapacityNotFound(t *testing.T) {
 	}{
 		{stat.Exhausted, []float64{6000, -24000, 12710, -14000, 13000, -13500}, []string{
 			"between 13000 and 13500 requests/s by single trials of 10s",
-			"That is roughly between 780000 and 810000 devices that send once in 1m0s.",
+			"That is roughly between 780000 and 810000 devices that send once in 1m.",
 			"It ended after 6 trials of 8: the next block has 3.",
 			"against floor-tcp; the search, which ends at half of that, went up to 24000."}, "some broke"},
 		{stat.Exhausted, []float64{10350, -12310, -10410, 12000, 11000, 11100, 11200, 11300}, []string{
@@ -49,7 +49,7 @@ func TestCapacityNotFound(t *testing.T) {
 		{stat.AboveMost, []float64{400, -900, 700, 950, 1000, 980}, []string{"at least 1000 requests/s",
 			"That is at least 60000 devices"}, "It ended"},
 		{stat.BelowLeast, []float64{-400, -200, -100}, []string{"even at 100 requests/s",
-			"That is fewer than 6000 devices that send once in 1m0s."}, "roughly"},
+			"That is fewer than 6000 devices that send once in 1m."}, "roughly"},
 	} {
 		c := Capacity{capacity.Answer{Length: 10 * time.Second, Period: time.Minute, Budget: 8, Least: 100,
 			Driver: 51763, Floor: "floor-tcp", Trials: judgedAt(tt.rates...),
@@ -169,6 +169,32 @@ func TestCapacityByCount(t *testing.T) {
 		if got := strings.Join(c.Says(), "\n"); !strings.Contains(got, x.want+".") && !strings.Contains(got, x.want+",") ||
 			strings.Contains(got, "no rate r") || strings.Contains(got, "no rate o") {
 			t.Errorf("%v and %v: no %q in\n%s", x.below, x.above, x.want, got)
+		}
+	}
+}
+
+// A capacity has the digits that its interval supports, in requests and in devices, and times as a user writes them.
+func TestCapacityHasTheDigitsOfItsInterval(t *testing.T) {
+	for _, x := range []struct {
+		rate, lo, hi float64
+		want         string
+	}{
+		{324.36, 301.39, 352.42, "324 requests/s (301 to 352, 95 % interval) in trials of 1m.\n" +
+			"That is 19500 devices (18100 to 21100) that send once in 1m."},
+		{2168.4, 1839.2, 2497.6, "2170 requests/s (1840 to 2500, 95 % interval) in trials of 1m.\n" +
+			"That is 130000 devices (110000 to 150000) that send once in 1m."},
+		{2168.4, 2150.2, 2186.6, "2168 requests/s (2150 to 2187, 95 % interval) in trials of 1m.\n" +
+			"That is 130100 devices (129000 to 131200) that send once in 1m."},
+		{5.026, 4.977, 5.083, "5.03 requests/s (4.98 to 5.08, 95 % interval) in trials of 1m.\n" +
+			"That is 301 devices (298 to 304) that send once in 1m."},
+		{51763, 0, 61000, "52000 requests/s (0 to 61000, 95 % interval) in trials of 1m.\n"},
+	} {
+		c := Capacity{capacity.Answer{Length: time.Minute, Period: time.Minute, Confidence: 0.95, Arrival: "poisson",
+			Step: stat.CapacityStep{Stage: stat.Precise, Capacity: stat.Capacity{Rate: x.rate, Lo: x.lo, Hi: x.hi,
+				Bent: math.NaN(), Trials: 20}}}}
+		got := strings.Join(append([]string{c.Headline()}, c.Says()...), "\n")
+		if !strings.Contains(got, "capacity is "+x.want) || !strings.Contains(got, "It holds for trials of 1m with poisson") {
+			t.Errorf("got %s", got)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A PastAnswer is what a confirmation said of a series.
@@ -199,7 +200,7 @@ func tookText(d time.Duration) string {
 	if d < time.Minute {
 		return Format(d.Seconds(), "s")
 	}
-	return periodText(d.Round(time.Second))
+	return study.DurationText(d.Round(time.Second))
 }
 
 // ConfirmationJSON writes the same for programs.

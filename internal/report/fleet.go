@@ -10,6 +10,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise/cost"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Fleet is what many devices take of servers and network in a month.
@@ -54,7 +55,7 @@ func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet 
 // text writes the table and what it rests on.
 func (f Fleet) text(b *strings.Builder) {
 	wrap(b, fmt.Sprintf("Per month, %d devices that report every %s need, extrapolated from one request:", f.Devices,
-		periodText(f.Period)), "  ")
+		study.DurationText(f.Period)), "  ")
 	b.WriteByte('\n')
 	rows := [][]string{{"treatment", "busy cores", "on the wire"}}
 	if f.Prices != nil {
@@ -114,7 +115,8 @@ func wholeText(a cost.Amount) string {
 	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
 		return fmt.Sprintf("%.0f", a.Center)
 	}
-	return fmt.Sprintf("%.0f (%.0f to %.0f)", a.Center, a.Lo, a.Hi)
+	as := supported(a.Lo, a.Hi)
+	return fmt.Sprintf("%.0f (%.0f to %.0f)", as(a.Center), as(a.Lo), as(a.Hi))
 }
 
 type fleetJSON struct {

@@ -8,12 +8,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/battery"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // Joules says what the joules of results stand for in a forecast.
@@ -159,18 +159,7 @@ func (r ForecastRow) life() string {
 // title says what is forecast, and that it is no measurement.
 func (f Forecasts) title() string {
 	return fmt.Sprintf("MODELLED, not measured: how long %s lasts with %s and a report every %s",
-		f.Conditions.Battery.Name, f.Conditions.Radio.Name, periodText(f.Conditions.Period))
-}
-
-// periodText is a duration without the zeros of time.Duration: 1h, not 1h0m0s.
-func periodText(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if t, ok := strings.CutSuffix(text, zero); ok {
-			text = t + zero[:1]
-		}
-	}
-	return text
+		f.Conditions.Battery.Name, f.Conditions.Radio.Name, study.DurationText(f.Conditions.Period))
 }
 
 // Text writes the forecasts for a terminal.

@@ -231,12 +231,6 @@ func TestLifeText(t *testing.T) {
 			t.Errorf("a figure of %g s: got %s, want %s", tt.s, got, tt.want)
 		}
 	}
-	for d, want := range map[time.Duration]string{time.Hour: "1h", 90 * time.Minute: "1h30m", 15 * time.Minute: "15m",
-		10 * time.Second: "10s", 24 * time.Hour: "24h"} {
-		if got := periodText(d); got != want {
-			t.Errorf("%v: got %s", d, got)
-		}
-	}
 }
 
 // A fleet takes what a request takes, times the requests; what was not measured is not told.

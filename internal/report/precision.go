@@ -9,6 +9,7 @@ import (
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // WideTreatments says which treatments have a figure whose interval, as the report shows it,
@@ -176,7 +177,7 @@ func (r *Report) budget() string {
 	if b.Blocks > 0 {
 		return fmt.Sprintf("; the budget of %s was used", plural.Count(b.Blocks, "more block"))
 	}
-	return fmt.Sprintf("; the budget of %v was used", b.Time)
+	return fmt.Sprintf("; the budget of %s was used", study.DurationText(b.Time))
 }
 
 // took says how many trials these treatments have: "12 to 57 trials each".

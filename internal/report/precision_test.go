@@ -123,7 +123,7 @@ func TestPrecisionIsSaid(t *testing.T) {
 		{"20, precision: 2%", "the requested precision of ±2 % was not reached by 1 figure: RTT of noisy at the client (±2.86 %);" +
 			" 1 of 2 treatments reached it after 20 trials each, the others did not after 20 trials each; the budget of 20 " +
 			"more blocks was used"},
-		{"20, precision: 0.1%, budget: 3m", "no treatment reached it after 20 trials each; the budget of 3m0s was used"},
+		{"20, precision: 0.1%, budget: 3m", "no treatment reached it after 20 trials each; the budget of 3m was used"},
 	} {
 		r := reportOf(t, fabricated(t, fmt.Sprintf(file, x.design), noise))
 		if text := strings.Join(append(r.Warnings, r.conditions()...), "\n"); !strings.Contains(text, x.want) ||

@@ -74,6 +74,18 @@ func significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, min(digits, 9)), 64)
 }
 
+// supported rounds large figures and the ends of their interval to where its half-width has two digits: 19500 (18100 to
+// 21100), not 19461 (18083 to 21145).
+func supported(lo, hi float64) func(float64) float64 {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/2))-1)
+	return func(v float64) float64 {
+		if !(step > 1) || math.IsInf(step, 1) {
+			return v
+		}
+		return math.Round(v/step) * step
+	}
+}
+
 // interval prints, in brackets, the ends of a lopsided interval, and of another its half-width as a share of its
 // center; nothing where there is none.
 func interval(s stat.Summary, unit string) string {

@@ -11,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Scaling tells how the throughput of a server grows with the requests under way.
@@ -77,7 +78,8 @@ func (s *Scaling) furthest() (n, difference float64) {
 
 // Text writes the answer for people.
 func (s *Scaling) Text(w io.Writer) error {
-	fmt.Fprintf(w, "%s: throughput by requests under way, trials of %v\n\n%s\n", s.Study, s.Length, s.Headline())
+	fmt.Fprintf(w, "%s: throughput by requests under way, trials of %s\n\n%s\n", s.Study, study.DurationText(s.Length),
+		s.Headline())
 	for _, x := range s.Says() {
 		fmt.Fprintln(w, x)
 	}

@@ -160,20 +160,20 @@ func (t *candidate) patient() {
 		return // it is wrong, and has been reported
 	}
 	if s.MinDuration >= patience {
-		t.complain(fmt.Sprintf("min_duration %s: too long for timeouts.trial, %s", durationText(s.MinDuration),
-			durationText(patience)), "raise timeouts: {trial: …}", "min_duration")
+		t.complain(fmt.Sprintf("min_duration %s: too long for timeouts.trial, %s", DurationText(s.MinDuration),
+			DurationText(patience)), "raise timeouts: {trial: …}", "min_duration")
 	}
-	lasts, why := s.Duration.Seconds(), "duration "+durationText(s.Duration)
+	lasts, why := s.Duration.Seconds(), "duration "+DurationText(s.Duration)
 	if s.Rate > 0 && s.Requests > 0 {
 		lasts = float64(s.Requests) / s.Rate
 		why = fmt.Sprintf("%d requests at %g/s", s.Requests, s.Rate)
 	}
 	if lasts >= patience.Seconds() {
-		t.complain(fmt.Sprintf("%s: too long for timeouts.trial, %s", why, durationText(patience)),
+		t.complain(fmt.Sprintf("%s: too long for timeouts.trial, %s", why, DurationText(patience)),
 			"raise timeouts: {trial: …}", "requests", "duration", "rate")
 	} else if warm := t.warmsFor(); warm+lasts >= patience.Seconds() {
 		t.complain(fmt.Sprintf("a warm-up of %s and %s: too long for timeouts.trial, %s",
-			durationText(time.Duration(warm*1e9)), durationText(time.Duration(lasts*1e9)), durationText(patience)),
+			DurationText(time.Duration(warm*1e9)), DurationText(time.Duration(lasts*1e9)), DurationText(patience)),
 			"shorten design: {warmup: …}, or raise timeouts: {trial: …}", "devices", "period", "rate", "duration")
 	}
 }
@@ -290,7 +290,7 @@ func (t *candidate) link() {
 	l, patience := t.setup.Link, t.study.Timeouts.Request
 	if d := sum(l.Up.Delay, l.Down.Delay); d >= patience {
 		t.complain(fmt.Sprintf("link %s has a round trip of %s, so no answer arrives within timeouts.request, %s", l.Text,
-			durationText(d), durationText(patience)), "raise timeouts: {request: …}", "link")
+			DurationText(d), DurationText(patience)), "raise timeouts: {request: …}", "link")
 	}
 	t.oneOfItsName()
 }

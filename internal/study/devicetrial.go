@@ -52,12 +52,12 @@ func (t *candidate) noticed() {
 		t.complain(fmt.Sprintf("the outage cuts off %.4g%% of the devices, and recovery_time lets 1%% be down",
 			p.Outage.Share*100), "take a larger share, or name responses without recovery_time", "outage")
 	case ends >= lasts:
-		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", durationText(ends), durationText(lasts)),
+		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", DurationText(ends), DurationText(lasts)),
 			"write a longer duration, with time to recover", "duration", "outage")
 	case t.wants("recovery_time") && sum(ends, calm) > lasts:
 		t.complain(fmt.Sprintf("the outage ends at %s and the trial at %s: devices have recovered when they have been up "+
-			"for %s", durationText(ends), durationText(lasts), durationText(calm)), fmt.Sprintf("write a duration above %s, "+
-			"with time to recover, or name responses without recovery_time", durationText(sum(ends, calm))),
+			"for %s", DurationText(ends), DurationText(lasts), DurationText(calm)), fmt.Sprintf("write a duration above %s, "+
+			"with time to recover, or name responses without recovery_time", DurationText(sum(ends, calm))),
 			"duration", "outage")
 	}
 }
@@ -78,8 +78,8 @@ func (t *candidate) allOn() {
 	running := max(lasts, t.study.Design.WarmUp.Time) // who is switched on in the warm-up is on
 	if on := math.Ceil(p.Ramp * running.Seconds()); on < float64(p.Devices) {
 		t.complain(fmt.Sprintf("%d of %d devices are switched on by the end of the trial, %s, at a ramp of %g/s", int(on),
-			p.Devices, durationText(lasts), p.Ramp), fmt.Sprintf("write a duration of %s or more, a quicker ramp, or fewer "+
-			"devices", durationText(p.switchingOn())), "devices", "ramp", "duration")
+			p.Devices, DurationText(lasts), p.Ramp), fmt.Sprintf("write a duration of %s or more, a quicker ramp, or fewer "+
+			"devices", DurationText(p.switchingOn())), "devices", "ramp", "duration")
 	}
 }
 

@@ -111,10 +111,10 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 	switch p.key.Text {
 	case "delay":
 		v.Delay, ok = r.duration(what, n, 0)
-		return durationText(v.Delay), ok
+		return DurationText(v.Delay), ok
 	case "delay_stddev":
 		v.DelayStdDev, ok = r.duration(what, n, 0)
-		return durationText(v.DelayStdDev), ok
+		return DurationText(v.DelayStdDev), ok
 	case "loss":
 		v.Loss, text, ok = r.ratio(what, n, "a probability")
 		return text, ok

@@ -116,11 +116,11 @@ func readReconnect(r *reader, what string, n *node) (Setting, bool) {
 		good = good && ok
 	}
 	if good && v.Most < v.First {
-		r.fail(n.pos, fmt.Sprintf("%s begins with %s, above its most, %s", what, durationText(v.First), durationText(v.Most)),
+		r.fail(n.pos, fmt.Sprintf("%s begins with %s, above its most, %s", what, DurationText(v.First), DurationText(v.Most)),
 			"raise most")
 		good = false
 	}
-	text = fmt.Sprintf("%s %s×%g≤%s", v.Jitter, durationText(v.First), v.Factor, durationText(v.Most))
+	text = fmt.Sprintf("%s %s×%g≤%s", v.Jitter, DurationText(v.First), v.Factor, DurationText(v.Most))
 	return fixed(text, n.pos, v, func(s *Setup) *Reconnect { return &s.Population.Reconnect }), good
 }
 
@@ -171,7 +171,7 @@ func readOutage(r *reader, what string, n *node) (Setting, bool) {
 			"write how long, and for which share of the devices: {at: 30s, for: 30s, share: 50%}")
 		good = false
 	}
-	text := fmt.Sprintf("%s at %s for %s", durationText(v.For), durationText(v.At), share)
+	text := fmt.Sprintf("%s at %s for %s", DurationText(v.For), DurationText(v.At), share)
 	return fixed(text, n.pos, v, func(s *Setup) *Outage { return &s.Population.Outage }), good
 }
 
@@ -233,7 +233,7 @@ func (c *Class) does() string {
 	if c.Period == 0 {
 		return "observe"
 	}
-	return durationText(c.Period)
+	return DurationText(c.Period)
 }
 
 // shortest and longest are the periods of the devices; 0: none reports.

@@ -41,11 +41,11 @@ func readDuration(s string) (d time.Duration, text, advice string) {
 	if d < 0 {
 		return 0, "", "write a duration of 0 or more"
 	}
-	return d, durationText(d), ""
+	return d, DurationText(d), ""
 }
 
-// durationText is d.String() without its empty parts: 10m, not 10m0s.
-func durationText(d time.Duration) string {
+// DurationText is d.String() without its empty parts: 10m, not 10m0s.
+func DurationText(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -74,7 +74,7 @@ func TestQuantities(t *testing.T) {
 // A canonical text reads as the same value and the same text.
 func TestCanonicalTextIsAFixedPoint(t *testing.T) {
 	for d := time.Duration(1); d < 1e18 && d > 0; d = d*7 + 3 {
-		if got, text, advice := readDuration(durationText(d)); got != d || text != durationText(d) || advice != "" {
+		if got, text, advice := readDuration(DurationText(d)); got != d || text != DurationText(d) || advice != "" {
 			t.Errorf("%v: got %v %q %q", d, got, text, advice)
 		}
 	}

@@ -56,7 +56,7 @@ func onText(v time.Duration) string {
 	case leastNAT:
 		return "on"
 	}
-	return durationText(v)
+	return DurationText(v)
 }
 
 // Given is what no protocol decides: without how devices try again and a bound of the driver, which are chosen, and
@@ -138,9 +138,9 @@ func (s Sleep) String() string {
 	case "":
 		return "off"
 	case "psm":
-		return fmt.Sprintf("psm after %s", durationText(s.Active))
+		return fmt.Sprintf("psm after %s", DurationText(s.Active))
 	}
-	return fmt.Sprintf("edrx %s after %s", durationText(s.Cycle), durationText(s.Active))
+	return fmt.Sprintf("edrx %s after %s", DurationText(s.Cycle), DurationText(s.Active))
 }
 
 // Observes says whether any device does.

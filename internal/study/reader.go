@@ -203,7 +203,7 @@ func (r *reader) duration(what string, n *node, least time.Duration) (time.Durat
 	}
 	v, _, advice := readDuration(n.text)
 	if advice == "" && v < least {
-		advice = "write " + durationText(least) + " or more"
+		advice = "write " + DurationText(least) + " or more"
 	}
 	if advice != "" {
 		r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), advice)

@@ -118,7 +118,7 @@ func size(least, most int64, at func(*Setup) *int64) func(*reader, string, *node
 func duration(least time.Duration, at func(*Setup) *time.Duration) func(*reader, string, *node) (Setting, bool) {
 	return func(r *reader, what string, n *node) (Setting, bool) {
 		v, ok := r.duration(what, n, least)
-		return fixed(durationText(v), n.pos, v, at), ok
+		return fixed(DurationText(v), n.pos, v, at), ok
 	}
 }
 

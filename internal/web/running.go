@@ -341,7 +341,7 @@ func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptSta
 		if d.Budget.Blocks > 0 {
 			r.Wanted += fmt.Sprintf(", at most %d", d.Budget.Blocks)
 		} else if d.Budget.Time > 0 {
-			r.Wanted += fmt.Sprintf(", for at most %v", d.Budget.Time)
+			r.Wanted += ", for at most " + study.DurationText(d.Budget.Time)
 		}
 	}
 }

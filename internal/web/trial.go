@@ -16,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -205,7 +206,7 @@ func (t *trialAt) facts() [][2]string {
 		concurrency = ""
 		out = append(out, [2]string{"devices", itoa(p.Devices)}, [2]string{"phase", p.Phase})
 		if p.Period > 0 {
-			out = append(out, [2]string{"period", p.Period.String()})
+			out = append(out, [2]string{"period", study.DurationText(p.Period)})
 		}
 	}
 	for _, f := range [][2]string{{"service", x.Service}, {"client", x.Client.Stack + " on " + x.Client.Device},

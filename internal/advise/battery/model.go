@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // Traffic is what one report of a device is, as it was measured in one trial.
@@ -175,8 +177,8 @@ func (v values) possible(t Traffic, period time.Duration) error {
 			1e3*v["battery.pulse"], math.Ceil(1e3*peak))
 	}
 	if _, busy := v.watts(t, period.Seconds()); busy > period.Seconds() {
-		return fmt.Errorf("%w: a report takes %.3g s until its last byte, and the period is %v; write a longer --period",
-			ErrBusy, busy, period)
+		return fmt.Errorf("%w: a report takes %.3g s until its last byte, and the period is %s; write a longer --period",
+			ErrBusy, busy, study.DurationText(period))
 	}
 	return nil
 }
