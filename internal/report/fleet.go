@@ -3,7 +3,9 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +27,8 @@ type Fleet struct {
 type FleetRow struct {
 	Name string
 	cost.Month
-	Err error // there is none, and why
+	Confidence float64 // of its intervals, which is that of the study
+	Err        error   // there is none, and why
 }
 
 // Fleet says what the devices take with each treatment, floors aside.
@@ -35,7 +38,7 @@ func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet 
 		if r.isFloor(t.Stack) {
 			continue
 		}
-		row := FleetRow{Name: t.Name()}
+		row := FleetRow{Name: t.Name(), Confidence: r.Study.Design.Confidence}
 		cpu, ok := r.Cell(i, measure.Server, "cpu")
 		wire, ok2 := r.Cell(i, measure.Client, "wire_bytes")
 		switch {
@@ -85,6 +88,7 @@ func (f Fleet) notes() []string {
 	out := []string{"busy cores: CPU time of the server for a request, as measured on its machine and at the load of " +
 		"the study, times the reports per second. Memory, connections, storage and outages are not included; devices " +
 		"are assumed to report at random times"}
+	out = append(out, f.intervals()...)
 	if f.Prices == nil {
 		return append(out, "servers and cost need prices: --prices FILE (doc/battery-life.md)")
 	}
@@ -94,6 +98,36 @@ func (f Fleet) notes() []string {
 		out = append(out, "the cost leaves out what has no price or a price of 0: "+strings.Join(free, ", "))
 	}
 	return out
+}
+
+// intervals say which confidence they have; none: there is no interval.
+func (f Fleet) intervals() []string {
+	whose := map[float64][]string{}
+	for _, r := range f.Rows {
+		if r.Err == nil && (stat.Summary{Lo: r.Cores.Lo, Hi: r.Cores.Hi}).HasInterval() {
+			whose[r.Confidence] = append(whose[r.Confidence], r.Name)
+		}
+	}
+	var out []string
+	for _, level := range slices.Sorted(maps.Keys(whose)) {
+		text := "intervals: " + percentOf(level) + ", as the study asks (design.confidence)"
+		if len(whose) > 1 {
+			text = list(whose[level], mostConcerned) + ": " + text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// confidence is the one that all intervals have at least; 0: no treatment has a month.
+func (f *Fleet) confidence() float64 {
+	least := 0.0
+	for _, r := range f.Rows {
+		if r.Err == nil && (least == 0 || r.Confidence < least) {
+			least = r.Confidence
+		}
+	}
+	return least
 }
 
 // amountText is a figure with the ends of its interval.
@@ -134,7 +168,9 @@ type monthJSON struct {
 	PerServer amountJSON `json:"devices_per_server"`
 	Servers   amountJSON `json:"servers"`
 	Cost      amountJSON `json:"cost"`
-	Why       string     `json:"why_not,omitempty"` // there is no forecast
+	// Confidence is that of its intervals, 0 to 1; null where there is no forecast.
+	Confidence stat.Number `json:"confidence"`
+	Why        string      `json:"why_not,omitempty"` // there is no forecast
 }
 
 type amountJSON struct {
@@ -155,12 +191,12 @@ func (f *Fleet) json() *fleetJSON {
 	}
 	for _, r := range f.Rows {
 		none := amountJSON{stat.Number(math.NaN()), stat.Interval{math.NaN(), math.NaN()}}
-		row := monthJSON{r.Name, none, none, none, none, none, ""}
+		row := monthJSON{r.Name, none, none, none, none, none, stat.Number(math.NaN()), ""}
 		if r.Err != nil {
 			row.Why = r.Err.Error()
 		} else {
 			row.Cores, row.Bytes, row.Servers, row.Cost = of(r.Cores), of(r.Bytes), of(r.Servers), of(r.Cost)
-			row.PerServer = of(r.PerServer)
+			row.PerServer, row.Confidence = of(r.PerServer), stat.Number(r.Confidence)
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -70,6 +70,9 @@ func (f Forecasts) JSON(w io.Writer) error {
 	if len(f.Rows) > 0 {
 		out.Notes = f.notes()
 	}
+	if f.Conditions.Battery.Name == "" && f.Fleet != nil { // no battery was asked about
+		out.Confidence = f.Fleet.confidence()
+	}
 	for i, r := range f.Rows {
 		x := r.json()
 		if to, ok := f.toFirst(i); ok {
