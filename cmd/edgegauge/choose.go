@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +18,7 @@ type chooseFlags struct {
 	minimize, maximize, require []string
 	need                        []string
 	batteryFlags
-	confidence   float64
+	confidence   float64 // 0: as the study asks
 	json, across bool
 }
 
@@ -39,6 +40,9 @@ one of them, no treatment meets the requirements beyond doubt.`,
 			"results/latest --minimize rtt --need 'battery > 1y' --battery 2xAA --link nb-iot --period 1h",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkConfidence(cmd, f.confidence); err != nil {
+				return err
+			}
 			out, err := choose(args[0], f)
 			if err != nil {
 				return err
@@ -62,7 +66,7 @@ one of them, no treatment meets the requirements beyond doubt.`,
 	c.Flags().StringArrayVar(&f.require, "require", nil, "requirement, e.g. 'rtt.p95 < 100ms' (repeatable)")
 	c.Flags().StringArrayVar(&f.need, "need", nil, "requirement on a modelled figure, e.g. 'battery > 5y' (repeatable)")
 	f.add(c)
-	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every verdict")
+	confidenceFlag(c, &f.confidence, "of every interval and verdict")
 	c.Flags().BoolVar(&f.across, "across", false, "rank across links, devices, services, messages and loads as well")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	return c
@@ -105,10 +109,6 @@ func (f chooseFlags) asked() (objectives []advise.Objective, requirements []advi
 		}
 		requirements = append(requirements, k)
 	}
-	if !(f.confidence > 0 && f.confidence < 1) {
-		return nil, nil, exit{exitUsage,
-			fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
-	}
 	return objectives, requirements, nil
 }
 
@@ -116,6 +116,7 @@ func (f chooseFlags) asked() (objectives []advise.Objective, requirements []advi
 func chosen(
 	r *report.Report, f chooseFlags, objectives []advise.Objective, requirements []advise.Condition,
 ) (report.Chosen, error) {
+	f.confidence = cmp.Or(f.confidence, r.Study.Design.Confidence)
 	life, needs, err := f.needs(r)
 	if err != nil {
 		return report.Chosen{}, err

@@ -24,7 +24,7 @@ type compareFlags struct {
 	failIf     []string
 	responses  []string
 	margin     float64
-	confidence float64
+	confidence float64 // 0: as the study asks
 	strict     bool
 	all, json  bool
 	undecided  int // exit code
@@ -71,6 +71,9 @@ accepts both). Probes of different URLs are refused without --other-url.`,
 			"--from results/latest --with study.yaml --detect 5%",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkConfidence(cmd, f.confidence); err != nil {
+				return err
+			}
 			if f.base == "" && f.with == "" && f.from == "" {
 				for _, flag := range []string{"build", "pilot", "plan", "power", "max-time", "out", "set", "trust"} {
 					if cmd.Flags().Changed(flag) {
@@ -139,7 +142,7 @@ accepts both). Probes of different URLs are refused without --other-url.`,
 	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "condition that must not be met, e.g. 'rtt > 5%' (repeatable)")
 	c.Flags().StringSliceVar(&f.responses, "response", nil, "compare only these responses (default: all that both have)")
 	c.Flags().Float64Var(&f.margin, "equal-within", equalWithin, "relative difference within which figures count as equal")
-	c.Flags().Float64Var(&f.confidence, "confidence", 0.95, "of every interval")
+	confidenceFlag(c, &f.confidence, "of every interval")
 	c.Flags().BoolVar(&f.strict, "strict", false, "also exit with 1 if undecided")
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if undecided, such as 4 (default 0)")
 	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or "+
@@ -232,10 +235,20 @@ func (f compareFlags) conditions() ([]advise.Condition, error) {
 	if !(f.margin > 0 && f.margin < 1) {
 		return nil, exit{exitUsage, fmt.Errorf("--equal-within %v is not between 0 and 1; write 0.05 for 5 %%", f.margin)}
 	}
-	if !(f.confidence > 0 && f.confidence < 1) {
-		return nil, exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", f.confidence)}
-	}
 	return out, nil
+}
+
+// confidenceFlag adds --confidence. Unless it is given it is 0, and the study says what the confidence is.
+func confidenceFlag(c *cobra.Command, to *float64, of string) {
+	c.Flags().Float64Var(to, "confidence", 0, of+" (default: design.confidence of the study, 0.95 unless it says another)")
+}
+
+// checkConfidence says what is wrong with --confidence, where it is given.
+func checkConfidence(c *cobra.Command, confidence float64) error {
+	if c.Flags().Changed("confidence") && !(confidence > 0 && confidence < 1) {
+		return exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)}
+	}
+	return nil
 }
 
 func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {

@@ -105,8 +105,8 @@ servers and money. --battery is then optional.`,
 			"  edgegauge forecast results/latest --period 1h --devices 100000 --prices prices.yaml",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !(confidence > 0 && confidence < 1) {
-				return exit{exitUsage, fmt.Errorf("--confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)}
+			if err := checkConfidence(cmd, confidence); err != nil {
+				return err
 			}
 			fleet, err := many.fleet(f.period)
 			if err != nil {

@@ -144,7 +144,7 @@ func writeNext(w io.Writer, steps []report.Step) error {
 
 // closest finds the two treatments, undecided by a time, that the fewest trials would tell apart; 0: there are none.
 func closest(r *report.Report, time string) (pair string, trials int) {
-	f := chooseFlags{minimize: []string{time}, confidence: r.Study.Design.Confidence}
+	f := chooseFlags{minimize: []string{time}}
 	objectives, requirements, err := f.asked()
 	if err != nil {
 		return "", 0

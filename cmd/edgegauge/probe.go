@@ -42,8 +42,11 @@ type probe struct {
 	bounds     []bound
 }
 
+// probeConfidence is that of every interval over the runs of a probe, which has no study that could say another.
+const probeConfidence = 0.95
+
 func probeCmd(*app) *cobra.Command {
-	p := probe{confidence: 0.95}
+	p := probe{confidence: probeConfidence}
 	c := &cobra.Command{
 		Use:   "probe URL",
 		Short: "measure any HTTP, CoAP, MQTT or gRPC endpoint: RTT, response time, bytes, failures, with intervals",

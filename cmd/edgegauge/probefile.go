@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -208,6 +209,7 @@ func (p probeReport) series() []advise.Series {
 // compareProbes sets two probes against each other as compare does two results.
 func compareProbes(oldPath, newPath string, old, new probeReport, conditions []advise.Condition,
 	f compareFlags) (report.Compared, error) {
+	f.confidence = cmp.Or(f.confidence, probeConfidence)
 	out := report.Compared{Old: oldPath, New: newPath, Confidence: f.confidence, All: f.all, Replicates: "runs",
 		Differences: differencesOf(old, new)}
 	switch {

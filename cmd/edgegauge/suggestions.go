@@ -258,8 +258,11 @@ func flagValueMistake(f *pflag.Flag, value string) error {
 	case "uint8":
 		example = "1"
 	}
-	if f.Name == "expect" {
+	switch f.Name {
+	case "expect":
 		form, example = "a status", "200"
+	case "confidence":
+		example = "0.95"
 	}
 	if !slices.Contains([]string{"0", "0s", "-1", "false", "[]", ""}, f.DefValue) {
 		example = f.DefValue

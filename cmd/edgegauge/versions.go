@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,6 +232,7 @@ func sizeOf(dir string, conditions []advise.Condition, f compareFlags) (sizing, 
 	if err != nil {
 		return sizing{}, err
 	}
+	f.confidence = cmp.Or(f.confidence, r.Study.Design.Confidence)
 	old, new := r.Versions()
 	s := sizing{alpha: 1 - f.confidence, power: f.power}
 	if s.sizes, err = advise.Sizes(old, new, slices.DeleteFunc(slices.Clone(conditions),
@@ -401,6 +403,7 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
+	f.confidence = cmp.Or(f.confidence, r.Study.Design.Confidence)
 	old, new := r.Versions()
 	if len(old) == 0 {
 		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has one version of each stack, so there is nothing to "+

@@ -123,6 +123,9 @@ func (c Chosen) Text(w io.Writer) error {
 	for _, l := range c.Levels {
 		l.text(&b)
 	}
+	if len(c.Levels) > 0 { // of all of them it is the same
+		wrap(&b, "Intervals and verdicts: "+percentOf(c.Levels[0].Confidence)+" confidence.", "  ")
+	}
 	for _, l := range c.Warnings {
 		wrap(&b, "! "+l, "  ")
 	}

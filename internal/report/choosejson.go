@@ -67,7 +67,8 @@ type chosenLevel struct {
 	Format     int               `json:"format,omitempty"` // of the whole, if this is the one level
 	Level      string            `json:"level,omitempty"`
 	Answer     string            `json:"answer"`
-	Choice     string            `json:"choice"` // empty: none
+	Choice     string            `json:"choice"`     // empty: none
+	Confidence float64           `json:"confidence"` // of every interval and verdict, 0 to 1
 	Candidates []chosenCandidate `json:"candidates"`
 	Notes      []string          `json:"notes"` // on the figures
 	Next       []string          `json:"next"`
@@ -80,8 +81,8 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 		return chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
 			len(f.Values), f.Modelled}
 	}
-	out := chosenLevel{Level: c.Name, Answer: c.answer(), Candidates: []chosenCandidate{}, Notes: orEmpty(c.Notes),
-		Next: orEmpty(c.Next()), Left: orEmpty(c.Left), Warnings: orEmpty(warnings)}
+	out := chosenLevel{Level: c.Name, Answer: c.answer(), Confidence: c.Confidence, Candidates: []chosenCandidate{},
+		Notes: orEmpty(c.Notes), Next: orEmpty(c.Next()), Left: orEmpty(c.Left), Warnings: orEmpty(warnings)}
 	if best, ok := c.Best(); ok {
 		out.Choice = best.Name
 	}

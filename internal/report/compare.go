@@ -36,15 +36,20 @@ type Compared struct {
 
 // Terms say how two results are compared.
 type Terms struct {
-	Conditions         []advise.Condition
-	Confidence, Margin float64                               // of intervals; within which figures count as equal
-	Only               func([]advise.Series) []advise.Series // those wanted; nil: all
-	AllowLost          bool                                  // do not count as worse that the new lacks trials
+	Conditions []advise.Condition
+	Confidence float64                               // of intervals; 0: as the studies ask, see confidenceOf
+	Margin     float64                               // within which figures count as equal
+	Only       func([]advise.Series) []advise.Series // those wanted; nil: all
+	AllowLost  bool                                  // do not count as worse that the new lacks trials
 }
 
 // Compare compares two results. Its errors say what the two do not have in common.
 func Compare(old, new *Report, t Terms) (Compared, error) {
-	out := Compared{Old: old.Dir, New: new.Dir, Confidence: t.Confidence, Differences: SetupDifferences(old, new)}
+	out := Compared{Old: old.Dir, New: new.Dir, Differences: SetupDifferences(old, new)}
+	if t.Confidence == 0 {
+		t.Confidence, out.Warnings = confidenceOf(old, new)
+	}
+	out.Confidence = t.Confidence
 	if a, b := old.Study.Time, new.Study.Time; a != b {
 		return out, fmt.Errorf("%s has time: %s, but %s has time: %s; counted instructions and clock time cannot be "+
 			"compared", old.Dir, a, new.Dir, b)
@@ -79,6 +84,16 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 		out.Cure = Interleave(old, new)
 	}
 	return out, nil
+}
+
+// confidenceOf is what the studies of both ask for; of two that differ the higher counts, which is said.
+func confidenceOf(old, new *Report) (confidence float64, says []string) {
+	a, b := old.Study.Design.Confidence, new.Study.Design.Confidence
+	if a != b {
+		says = []string{fmt.Sprintf("design.confidence was %s in the old results and is %s in the new ones: all is judged "+
+			"at the higher", percentOf(a), percentOf(b))}
+	}
+	return max(a, b), says
 }
 
 // sharesTreatments reports whether two results planned any treatment alike.

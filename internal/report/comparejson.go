@@ -58,7 +58,8 @@ func (c Compared) JSON(w io.Writer) error {
 		New         string     `json:"new"`
 		Paired      bool       `json:"paired"` // by block, both of one study
 		Base        string     `json:"base,omitempty"`
-		Verdict     string     `json:"verdict"` // worse, good, undecided; empty without conditions
+		Verdict     string     `json:"verdict"`    // worse, good, undecided; empty without conditions
+		Confidence  float64    `json:"confidence"` // of every interval, 0 to 1
 		Margin      float64    `json:"margin"`
 		Conditions  []outcome  `json:"conditions"`
 		Contrasts   []contrast `json:"contrasts"`
@@ -71,8 +72,8 @@ func (c Compared) JSON(w io.Writer) error {
 		Failed      []failures `json:"failures_of,omitempty"` // each treatment of results
 		Warnings    []string   `json:"warnings"`
 		Cure        string     `json:"to_decide,omitempty"`
-	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Margin, []outcome{}, []contrast{},
-		orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil, nil,
+	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Confidence, c.Margin, []outcome{},
+		[]contrast{}, orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil, nil,
 		orEmpty(c.Warnings), c.Cure}
 	for _, f := range c.Failed {
 		x := failures{f.Treatment, [2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,

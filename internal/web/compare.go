@@ -42,6 +42,7 @@ type comparison struct {
 	Shown, Says string
 	Head        []string
 	Rows        [][]string
+	Level       string   // of the intervals
 	Notes       []string // what the verdict rests on less than that of edgegauge compare
 	Differences []string
 	Lost        []string
@@ -115,7 +116,7 @@ func (s *Server) compare(r *http.Request) (string, any, error) {
 // against compares a result with the baseline, as edgegauge compare does.
 func (s *Server) against(base, h *held, all bool) comparison {
 	out := comparison{Shown: h.shown()}
-	terms := report.Terms{Confidence: 0.95, Margin: 0.05}
+	terms := report.Terms{Margin: 0.05}
 	for _, x := range []*held{base, h} {
 		if e := s.index.of([]place{x.place})[0]; e.running(x.place) {
 			terms.AllowLost = true
@@ -138,7 +139,7 @@ func (s *Server) against(base, h *held, all bool) comparison {
 	}
 	c.All = all
 	rows, _ := c.Rows()
-	out.Says, out.Head, out.Rows = c.Says(), rows[0], rows[1:]
+	out.Says, out.Head, out.Rows, out.Level = c.Says(), rows[0], rows[1:], fmt.Sprintf("%.6g %%", 100*c.Confidence)
 	out.Warnings, out.Cure = c.Warnings, c.Cure
 	for _, text := range c.Differences {
 		out.Differences = append(out.Differences, clipped(text))

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/lab/fabricated"
+)
+
+// What is judged has the confidence that its study asks for, unless --confidence says another, and names it. Of two
+// studies that differ the higher counts, which is said.
+func TestVerdictsHaveTheConfidenceOfTheStudy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	of := func(confidence, stacks string) string {
+		path := filepath.Join(dir, strings.NewReplacer(",", "", " ", "-", "%", "").Replace(confidence+stacks))
+		kept, plan, err := fabricated.Create(path, fmt.Appendf(nil, "study: s\nservice: echo\nn: 5\n"+
+			"factors: {stack: [%s]}\nrequests: 20\ndesign: {replications: 6, seed: 1, confidence: %s}\nresponses: [rtt]\n",
+			stacks, confidence))
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			ok(t, fabricated.Trial(kept, trial, 20, nil))
+		}
+		ok(t, kept.Close())
+		return path
+	}
+	usual, high, both := of("95%", "a, b"), of("99%", "a, b"), of("99%", "s@base, s")
+	for dir, want := range map[string]float64{usual: 0.95, high: 0.99} {
+		f := chooseFlags{minimize: []string{"rtt"}}
+		c, err := choose(dir, f)
+		ok(t, err)
+		f.confidence = want
+		given, err := choose(dir, f)
+		ok(t, err)
+		got, asked := c.Levels[0], given.Levels[0]
+		a, b := got.Candidates[0].Objectives[0].Center, asked.Candidates[0].Objectives[0].Center
+		if got.Confidence != want || a.Lo != b.Lo || a.Hi != b.Hi || a.Lo >= a.Hi {
+			t.Errorf("choose: confidence %v, %v to %v; with --confidence %v %v to %v", got.Confidence, a.Lo, a.Hi, want, b.Lo,
+				b.Hi)
+		}
+		var text, data strings.Builder
+		ok(t, c.Text(&text))
+		ok(t, c.JSON(&data))
+		if says := fmt.Sprintf("Intervals and verdicts: %g %% confidence.", 100*want); !strings.Contains(text.String(),
+			says) || !strings.Contains(data.String(), fmt.Sprintf("%q: %g,", "confidence", want)) {
+			t.Errorf("choose does not say %q, or not in JSON: %s%s", says, text.String(), data.String())
+		}
+	}
+	const differ = "design.confidence was 95 % in the old results and is 99 % in the new ones: all is judged at the higher"
+	for _, x := range []struct {
+		old, new    string
+		given, want float64
+		says        bool
+	}{{usual, usual, 0, 0.95, false}, {high, high, 0, 0.99, false}, {usual, high, 0, 0.99, true},
+		{usual, high, 0.9, 0.9, false}, {both, "", 0, 0.99, false}, {both, "", 0.9, 0.9, false}} {
+		f := compareFlags{margin: equalWithin, confidence: x.given}
+		c, err := compareWithin(x.old, f)
+		if x.new != "" {
+			c, err = compare(x.old, x.new, f)
+		}
+		ok(t, err)
+		var text strings.Builder
+		ok(t, c.Text(&text))
+		said := strings.Join(strings.Fields(text.String()), " ")
+		if c.Confidence != x.want || !strings.Contains(said, fmt.Sprintf("with %g %% intervals", 100*x.want)) ||
+			slices.Contains(c.Warnings, differ) != x.says {
+			t.Errorf("%+v: confidence %v, warnings %q: %s", x, c.Confidence, c.Warnings, said)
+		}
+	}
+	detect, err := advise.ParseDetect("5%")
+	ok(t, err)
+	s, err := sizeOf(both, []advise.Condition{detect}, compareFlags{versionFlags: versionFlags{power: 0.8}})
+	ok(t, err)
+	if math.Abs(s.alpha-0.01) > 1e-9 {
+		t.Errorf("a comparison is sized for a level of %v", s.alpha)
+	}
+}
