@@ -32,6 +32,7 @@ type Estimate struct {
 	Center   stat.Summary // over the trials
 	Values   []float64    // one a trial
 	Modelled bool         // computed from a model, not measured
+	AtMost   bool         // Center and its interval are of a bound, and the figure may be anything below
 	Failed   float64      // as Series.Failed
 
 	waiting float64 // as Series.Waiting, where the trials were starved

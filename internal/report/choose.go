@@ -196,6 +196,9 @@ func (c LevelChoice) checks(b *strings.Builder) {
 			if len(f.Values) == 0 && f.Center.HasInterval() { // of a model, not of trials: seldom symmetric
 				within = significant(f.Center.Lo) + " to " + significant(f.Center.Hi)
 			}
+			if f.AtMost {
+				value, within = "at most "+value, "bound: "+within
+			}
 			rows = append(rows, []string{k.Requirement.Text, c.short(x.Name), side, value, within, checkWord(k)})
 		}
 	}

@@ -32,6 +32,7 @@ type chosenFigure struct {
 	CI       stat.Interval `json:"ci"`
 	Trials   int           `json:"trials"`
 	Modelled bool          `json:"modelled,omitempty"`
+	AtMost   bool          `json:"at_most,omitempty"` // of a bound, and the figure may be anything below
 }
 type chosenCheck struct {
 	Requirement string       `json:"requirement"`
@@ -79,7 +80,7 @@ type chosenLevel struct {
 func (c LevelChoice) json(warnings []string) chosenLevel {
 	of := func(f advise.Estimate) chosenFigure {
 		return chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
-			len(f.Values), f.Modelled}
+			len(f.Values), f.Modelled, f.AtMost}
 	}
 	out := chosenLevel{Level: c.Name, Answer: c.answer(), Confidence: c.Confidence, Candidates: []chosenCandidate{},
 		Notes: orEmpty(c.Notes), Next: orEmpty(c.Next()), Left: orEmpty(c.Left), Warnings: orEmpty(warnings)}

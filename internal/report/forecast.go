@@ -68,8 +68,8 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 			row.trials, row.basis = trials, r.basisOf(i, trials[0], over(t), row.Unconnected)
 		}
 		if row.Err == nil && !some {
-			row.Notes = append(row.Notes, "measured over a link other than "+c.Radio.Name+": retransmissions and "+
-				"acknowledgement bytes are those of that link")
+			row.Notes = append(row.Notes, otherLink+c.Radio.Name+": retransmissions and acknowledgement bytes are those of "+
+				"that link")
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -90,6 +90,7 @@ func (f Forecasts) Need(n battery.Need) advise.Need {
 			return k
 		}
 		r := f.Rows[i]
+		k.Figure.AtMost = r.Unconnected
 		k.Figure.Center = stat.Summary{N: r.Trials, Center: r.Life / year, Lo: r.Lo / year, Hi: r.Hi / year,
 			Confidence: f.Conditions.Confidence, Method: "modelled"}
 		switch {
@@ -156,6 +157,15 @@ func (r ForecastRow) life() string {
 	return LifeText(r.Life)
 }
 
+// within is the interval of the life, in words, after those that say that it is of a bound.
+func (r ForecastRow) within(bound string) string {
+	text := LifeText(r.Lo) + " to " + LifeText(r.Hi)
+	if r.Unconnected { // the life itself lies anywhere below
+		return bound + text
+	}
+	return text
+}
+
 // title says what is forecast, and that it is no measurement.
 func (f Forecasts) title() string {
 	return fmt.Sprintf("MODELLED, not measured: how long %s lasts with %s and a report every %s",
@@ -189,8 +199,8 @@ func (f Forecasts) lives(b *strings.Builder) {
 				rows[0][5] = "to the first"
 				text = toFirstText(x)
 			}
-			rows = append(rows, []string{r.Name, r.life(), LifeText(r.Lo) + " to " + LifeText(r.Hi),
-				Format(r.Watts, "W"), significant(1e3*r.Peak) + " mA", text})
+			rows = append(rows, []string{r.Name, r.life(), r.within("≤ "), Format(r.Watts, "W"),
+				significant(1e3*r.Peak) + " mA", text})
 		}
 	}
 	if len(rows) > 1 {
@@ -227,14 +237,18 @@ func (r ForecastRow) text(b *strings.Builder, named bool) {
 			strings.Repeat("█", int(math.Round(barWidth*p.Share))))
 	}
 	b.WriteByte('\n')
-	rows := [][]string{{"what to change first", "now", "change", "life"}}
+	atMost := ""
+	if r.Unconnected {
+		atMost = ", at most"
+	}
+	rows := [][]string{{"what to change first", "now", "change", "life" + atMost}}
 	for _, l := range r.first() {
 		rows = append(rows, []string{l.Key, figureText(l.Value, l.Unit), changeText(l.Factor),
 			fmt.Sprintf("%s times as long: %s", ratioText(l.Changed/r.Life), LifeText(l.Changed))})
 	}
 	writeColumns(b, rows)
 	if open := r.open(); len(open) > 0 {
-		rows = [][]string{{"least certain", "limits", "life at its limits"}}
+		rows = [][]string{{"least certain", "limits", "life at its limits" + atMost}}
 		for _, l := range open {
 			rows = append(rows, []string{l.Key, figureText(l.Low, l.Unit) + " to " + figureText(l.High, l.Unit),
 				atLimit(l.Lo) + " to " + LifeText(l.Hi)})
@@ -307,6 +321,14 @@ func (r ForecastRow) drawsNothing() bool {
 	return slices.ContainsFunc(r.Levers, func(l battery.Lever) bool { return l.Key == "device.sleep" && l.High == 0 })
 }
 
+// How notes begin that are caveats.
+const (
+	otherLink       = "measured over a link other than "
+	keptOpen        = "the connection was kept open, so no handshake is included"
+	leftOut         = "connecting is left out of the wait"
+	nothingReceived = "bytes: response_size was not measured, so nothing is received"
+)
+
 // Caveats are why lives may be shorter than the forecast and its interval, for who looks at verdicts on them alone.
 func (f Forecasts) Caveats() []string {
 	out := f.FileNotes()
@@ -317,7 +339,36 @@ func (f Forecasts) Caveats() []string {
 		out = append(out, "the battery's life is with the bytes of bodies alone: headers, acknowledgements and "+
 			"retransmissions were not measured (add wire_bytes, packets and retransmissions to the study's responses)")
 	}
+	whose, forecast := f.whose()
+	for _, r := range f.Rows {
+		for _, n := range r.Notes {
+			if r.Err != nil || !slices.ContainsFunc([]string{otherLink, keptOpen, leftOut, nothingReceived},
+				func(begins string) bool { return strings.HasPrefix(n, begins) }) {
+				continue
+			}
+			if len(whose[n]) < forecast {
+				n = list(whose[n], mostConcerned) + ": " + n
+			}
+			if n = "the battery's life: " + n; !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
 	return out
+}
+
+// whose are the treatments of each note, and forecast is how many have a forecast.
+func (f Forecasts) whose() (of map[string][]string, forecast int) {
+	of = map[string][]string{}
+	for _, r := range f.Rows {
+		if r.Err == nil {
+			forecast++
+			for _, n := range r.Notes {
+				of[n] = append(of[n], r.Name)
+			}
+		}
+	}
+	return of, forecast
 }
 
 // mostConcerned is how many treatments a note names.
@@ -337,15 +388,7 @@ func (f Forecasts) notes() []string {
 	if len(f.Rows) > 1 && !f.Each && f.Rows[1].Err == nil {
 		out = append(out, "--each shows this for each treatment.")
 	}
-	whose, forecast := map[string][]string{}, 0
-	for _, r := range f.Rows {
-		if r.Err == nil {
-			forecast++
-			for _, n := range r.Notes {
-				whose[n] = append(whose[n], r.Name)
-			}
-		}
-	}
+	whose, forecast := f.whose()
 	if unlike := f.unlike(); len(unlike) > 0 {
 		say("", list(unlike, mostConcerned)+": not set against "+f.Rows[0].Name+", since one has measured what the other "+
 			"has not (the lines below say what): their order may turn with that")

@@ -26,7 +26,7 @@ func (f Forecasts) Picture() Picture {
 		if r.Err != nil {
 			continue
 		}
-		life := fmt.Sprintf("%s (%s to %s)", r.life(), LifeText(r.Lo), LifeText(r.Hi))
+		life := fmt.Sprintf("%s (%s)", r.life(), r.within("bound: "))
 		openRow(&b, r.Name, life, false, top)
 		at := 0.0
 		parts := make([]string, 0, len(r.Parts))

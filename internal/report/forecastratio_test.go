@@ -79,6 +79,16 @@ func TestCaveatsOfALife(t *testing.T) {
 		"bytes of bodies alone") {
 		t.Errorf("got %q", got)
 	}
+	const other = "the battery's life: measured over a link other than nb-iot: retransmissions"
+	over := measuredOver([]string{"none"}, figures, store.Measured)
+	if got := strings.Join(over.Forecast(k, "").Caveats(), "\n"); !strings.Contains(got, other) ||
+		strings.Contains(says(), other) {
+		t.Errorf("got %q over another link, and %q over this one", got, says())
+	}
+	delete(figures, "response_size")
+	if got := says(); !strings.Contains(got, "the battery's life: bytes: response_size was not measured") {
+		t.Errorf("got %q", got)
+	}
 	if got := (Forecasts{}).Caveats(); len(got) > 0 {
 		t.Errorf("of nothing: %q", got)
 	}

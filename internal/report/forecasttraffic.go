@@ -99,7 +99,7 @@ func (m *measuredReport) bytes() (base map[int]float64, notes []string) {
 		notes = append(notes, "bytes: bodies only; headers, acknowledgements and retransmissions were not measured and "+
 			"are not included (add wire_bytes, packets and retransmissions to the study's responses)")
 		if len(m.out) > 0 && len(m.in) == 0 {
-			notes = append(notes, "bytes: response_size was not measured, so nothing is received")
+			notes = append(notes, nothingReceived)
 		}
 		return m.out, notes
 	case len(m.out) == 0:

@@ -40,12 +40,12 @@ func (r *Report) waits(treatment int, radio string, stated bool, perTrial func(s
 			w.say("waiting: radio.wait, since rtt was not measured (add it to the study's responses)")
 		}
 	case connects && !stated:
-		w.open = "connecting is left out of the wait, since nothing was measured over " + radio + ": run the study over " +
+		w.open = leftOut + ", since nothing was measured over " + radio + ": run the study over " +
 			"that link, with connection and rtt among its responses, or state a wait that includes connecting with --set " +
 			"radio.wait=…" + atMost
 	}
 	if s.Connection != "" && s.Connection != "per-request" && !bare {
-		text := "the connection was kept open, so no handshake is included"
+		text := keptOpen
 		if s.Population.Devices == 0 {
 			text += ", nor what keeps it open from one report to the next, such as MQTT's pings"
 			if s.Rate == 0 {
@@ -100,7 +100,7 @@ func (w *reportWait) connecting(perTrial func(string) map[int]float64) {
 		w.say("waiting: the exchange as measured over this link, " + less)
 	}
 	if lacks {
-		w.open = "connecting is left out of the wait, since neither connection nor total_time was measured: add connection " +
+		w.open = leftOut + ", since neither connection nor total_time was measured: add connection " +
 			"and rtt to the study's responses and run it again" + atMost
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/battery"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -144,13 +145,38 @@ func TestForecastLeavesConnectingOut(t *testing.T) {
 	}
 	flat := strings.Join(strings.Fields(text.String()), " ")
 	for _, want := range []string{"quick cold; mqtt cold; rest cold: connecting is left out of the wait",
-		"add connection and rtt to the study's responses", "quick cold at most "} {
+		"add connection and rtt to the study's responses", "quick cold at most ",
+		"quick cold " + f.Rows[3].life() + " ≤ " + LifeText(f.Rows[3].Lo) + " to " + LifeText(f.Rows[3].Hi),
+		"coap " + LifeText(f.Rows[0].Life) + " " + LifeText(f.Rows[0].Lo) + " to "} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("%q is not in %s", want, text.String())
 		}
 	}
 	if err := f.JSON(&data); err != nil || strings.Count(data.String(), `"leaves_out"`) != 3 {
 		t.Errorf("%v: %s", err, data.String())
+	}
+
+	if says := f.Picture().Says; !strings.Contains(says, "quick cold "+f.Rows[3].life()+" (bound: ") {
+		t.Errorf("drawn as %s", says)
+	}
+	caveats := strings.Join(f.Caveats(), "\n")
+	for _, want := range []string{"the battery's life: quick cold; mqtt cold; rest cold: connecting is left out",
+		"the battery's life: mqtt kept; rest kept: the connection was kept open"} {
+		if !strings.Contains(caveats, want) {
+			t.Errorf("who looks at verdicts is not told %q, but %s", want, caveats)
+		}
+	}
+	checks := LevelChoice{Choice: advise.Choice{}}
+	for _, name := range []string{"coap", "quick cold"} {
+		checks.Candidates = append(checks.Candidates, advise.Candidate{Name: name, Checks: []advise.Check{
+			f.Need(battery.Need{Text: "battery > 1y", More: true, Bound: 1}).Judge([]string{name})}})
+	}
+	var verdicts strings.Builder
+	checks.checks(&verdicts)
+	flat = strings.Join(strings.Fields(verdicts.String()), " ")
+	if strings.Count(flat, "at most") != 1 || !strings.Contains(flat, "(modelled) bound: ") ||
+		!strings.Contains(flat, "quick cold at most ") {
+		t.Errorf("a need is said to be judged by %s", verdicts.String())
 	}
 
 	// A need is not met by a life that may be shorter, nor missed by it where it must be short.
