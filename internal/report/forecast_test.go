@@ -241,7 +241,7 @@ func TestFleet(t *testing.T) {
 	}
 	r.Cells = append(r.Cells, Cell{Treatment: 0, Side: measure.Server, Response: "cpu", Unit: "s", Method: store.Measured,
 		Mean: stat.Summary{Center: 0.05, Lo: 0.04, Hi: 0.061}})
-	r.Study.Design.Confidence = 0.95
+	r.Study.Design.Confidence = 0.9
 	p := cost.Prices{Currency: "EUR", ServerMonth: 20, ServerCores: 4, Utilization: 0.5, Gigabyte: 0.1}
 	fleet := r.Fleet(360_000, time.Hour, &p)
 	if len(fleet.Rows) != 2 || fleet.Rows[0].Err != nil || fleet.Rows[0].Cores.Center != 5 || fleet.Rows[1].Err == nil {
@@ -255,7 +255,7 @@ func TestFleet(t *testing.T) {
 	for _, want := range []string{"Per month, 360000 devices that report every 1h need", "5.00 (4.00 to 6.10)",
 		"263 GB (237 GB to 289 GB)", "3 (2 to 4)", "EUR", "86.3 (63.7 to 109)", "none-1: the server's cpu was not measured",
 		"Memory, connections, storage and outages are not included",
-		"intervals: 95 %, as the study asks (design.confidence)",
+		"intervals: 90 %, as the study asks (design.confidence)",
 		"the cost leaves out what has no price or a price of 0: device_month"} {
 		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
 			t.Errorf("%q is not in %s", want, text.String())
@@ -273,7 +273,7 @@ func TestFleet(t *testing.T) {
 	if err := json.Unmarshal(data.Bytes(), &month); err != nil || len(month.Fleet.Treatments) != 2 {
 		t.Fatalf("%v: %s", err, data.String())
 	}
-	if got := month.Fleet.Treatments[0]["confidence"]; month.Confidence != 0.95 || got != 0.95 {
+	if got := month.Fleet.Treatments[0]["confidence"]; month.Confidence != 0.9 || got != 0.9 {
 		t.Errorf("the intervals have a confidence of %v, and %v of the treatment", month.Confidence, got)
 	}
 	for key, x := range month.Fleet.Treatments[1] {
@@ -283,7 +283,7 @@ func TestFleet(t *testing.T) {
 	}
 	fleet.Rows[1].Err, fleet.Rows[1].Month, fleet.Rows[1].Confidence = nil, fleet.Rows[0].Month, 0.99
 	text.Reset()
-	said := "none-0: intervals: 95 %, as the study asks (design.confidence) none-1: intervals: 99 %"
+	said := "none-0: intervals: 90 %, as the study asks (design.confidence) none-1: intervals: 99 %"
 	if err := f.Text(&text); err != nil || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), said) {
 		t.Errorf("%v: two studies with confidences of their own:\n%s", err, text.String())
 	}
