@@ -86,6 +86,9 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 	return out, nil
 }
 
+// Level is the confidence of the intervals, in words.
+func (c Compared) Level() string { return percentOf(c.Confidence) }
+
 // confidenceOf is what the studies of both ask for; of two that differ the higher counts, which is said.
 func confidenceOf(old, new *Report) (confidence float64, says []string) {
 	a, b := old.Study.Design.Confidence, new.Study.Design.Confidence

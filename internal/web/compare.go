@@ -139,7 +139,7 @@ func (s *Server) against(base, h *held, all bool) comparison {
 	}
 	c.All = all
 	rows, _ := c.Rows()
-	out.Says, out.Head, out.Rows, out.Level = c.Says(), rows[0], rows[1:], fmt.Sprintf("%.6g %%", 100*c.Confidence)
+	out.Says, out.Head, out.Rows, out.Level = c.Says(), rows[0], rows[1:], c.Level()
 	out.Warnings, out.Cure = c.Warnings, c.Cure
 	for _, text := range c.Differences {
 		out.Differences = append(out.Differences, clipped(text))
