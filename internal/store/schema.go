@@ -32,8 +32,9 @@ func (s *Store) checkSchema(path string) error {
 	}
 	known := map[string]bool{lackingTable: true}
 	for _, text := range statements(schema) {
-		known[text] = true
-		known[strings.Replace(text, ", 'counted'", "", 1)] = true // before emulated machines
+		withRowid := strings.Replace(text, ", WITHOUT ROWID", "", 1) // before results and quality were their own index
+		known[text], known[withRowid] = true, true
+		known[strings.Replace(withRowid, ", 'counted'", "", 1)] = true // before emulated machines
 		known[beforeBenches.Replace(text)] = true
 	}
 	rows, err := s.db.Query("SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' " +

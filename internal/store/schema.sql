@@ -40,9 +40,9 @@ CREATE TABLE results (       -- the trial table; NULL where a figure does not ex
   method TEXT NOT NULL CHECK (method IN ('measured', 'modelled', 'counted')),
   PRIMARY KEY (trial, attempt, side, response, method),
   FOREIGN KEY (trial, attempt) REFERENCES attempts
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE TABLE quality (
   trial INTEGER NOT NULL, attempt INTEGER NOT NULL, key TEXT NOT NULL, value REAL, unit TEXT NOT NULL,
   PRIMARY KEY (trial, attempt, key),
   FOREIGN KEY (trial, attempt) REFERENCES attempts
-) STRICT;
+) STRICT, WITHOUT ROWID;

@@ -38,19 +38,26 @@ func TestAStrangersLedgerIsRefused(t *testing.T) {
 	}
 }
 
-// Ledgers of before emulated machines open: their results have one method less.
-func TestTheFirstLedgersOpen(t *testing.T) {
-	was := schema
-	schema = strings.Replace(schema, ", 'counted'", "", 1)
-	dir := finished(t)
-	schema = was
-	s, err := OpenReadOnly(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if bad := s.Verify(); bad != nil {
-		t.Errorf("verify: %v", bad)
+// Ledgers of earlier versions open: of before emulated machines, whose results have one method less, and of before
+// results and quality were their own index.
+func TestEarlierLedgersOpen(t *testing.T) {
+	now := schema
+	defer func() { schema = now }()
+	withRowid := strings.ReplaceAll(now, ", WITHOUT ROWID", "")
+	for name, earlier := range map[string]string{
+		"with row numbers":         withRowid,
+		"before emulated machines": strings.Replace(withRowid, ", 'counted'", "", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			schema = earlier
+			dir := finished(t)
+			schema = now
+			s := must[*Store](t)(OpenReadOnly(dir))
+			defer s.Close()
+			if bad := s.Verify(); bad != nil {
+				t.Errorf("verify: %v", bad)
+			}
+		})
 	}
 }
 
