@@ -100,6 +100,15 @@ func sizeText(c paper.Judged) string {
 	return fmt.Sprintf("size %s (%s)", c.Size, placeText(c))
 }
 
+// modelOf is a device's model. A machine that is emulated as fast as can be has no rate of instructions, whatever its
+// name says.
+func modelOf(model string, emulation map[string]string) string {
+	if name, _, rate := strings.Cut(model, " at "); rate && emulation["mode"] == "free" {
+		return name + ", computing as fast as the machine that emulates it"
+	}
+	return model
+}
+
 func tally(s paper.Scorecard) string {
 	return fmt.Sprintf("%d confirmed, %d contradicted, %d undecided", s.Count("confirmed"), s.Count("contradicted"),
 		s.Count("undecided"))
@@ -111,8 +120,8 @@ func (r *Report) ownSetup() string {
 	for _, name := range sortedKeys(r.Facts.Devices) {
 		d := r.Facts.Devices[name]
 		text := name
-		if d.Model != "" {
-			text += " (" + d.Model + ")"
+		if model := modelOf(d.Model, d.Emulation); model != "" {
+			text += " (" + model + ")"
 		}
 		parts = append(parts, text)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -343,7 +344,7 @@ func TestClaimsWhoseTruthIsKnown(t *testing.T) {
 	} {
 		t.Run(c.paper+", "+c.words, func(t *testing.T) {
 			t.Parallel() // each waits for the disk
-			r := reportOf(t, simulated(t, afterPapers[c.paper], c.truth))
+			r := reportOf(t, onBoard(t, afterPapers[c.paper], c.truth))
 			mu.Lock()
 			defer mu.Unlock()
 			for _, j := range r.Published.Claims {
@@ -377,6 +378,35 @@ func parts(j paper.Judged) string {
 		out = append(out, p.Where+" "+significant(p.Ours.Estimate))
 	}
 	return strings.Join(out, "; ")
+}
+
+// What is of the paper's boards stays undecided on another machine, even where ours are the paper's own figures, and
+// says that a board is wanted; all other claims are judged as on one.
+func TestClaimsOfBoards(t *testing.T) {
+	for _, of := range []struct {
+		paper string
+		truth truth
+		want  []string // those that need a board
+	}{
+		{"real-versus-emulated", twins(t), []string{"emulation-overhead-total-client", "emulation-overhead-total-server",
+			"emulation-overhead-serialization-server", "emulation-overhead-deserialization-server", "real-varies-less"}},
+		{"gsoap-on-arm", arms(t), []string{"tls-costs-delay", "wssecurity-costs-delay", "cgi-costs-delay",
+			"sensor-dominates"}},
+	} {
+		board := verdicts(reportOf(t, onBoard(t, afterPapers[of.paper], of.truth)))
+		var got []string
+		for _, c := range reportOf(t, simulated(t, afterPapers[of.paper], of.truth)).Published.Claims {
+			if c.Needs.Board {
+				got = append(got, c.ID)
+			}
+			if open := c.Verdict == stat.Undecided; open != c.Needs.Board && board[c.ID] != stat.Undecided {
+				t.Errorf("%s, %s: %s, and on a board %s", of.paper, c.ID, c.Verdict, board[c.ID])
+			}
+		}
+		if !slices.Equal(got, of.want) {
+			t.Errorf("%s: %q need a board, want %q", of.paper, got, of.want)
+		}
+	}
 }
 
 // What cannot decide does not: a model, one trial, no trial.

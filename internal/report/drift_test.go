@@ -63,5 +63,15 @@ func TestDriftOfACompilingMachine(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tt.what, text, tt.want)
 			}
 		}
+		soap := 0
+		for _, x := range report.Treatments {
+			if x.Levels[0] == "soap" {
+				soap++
+			}
+		}
+		said, want := unsteady(report), fmt.Sprintf("Not steady: in %d of %d treatments", soap, len(report.Treatments))
+		if tt.want == "" && said != "" || tt.want != "" && !strings.HasPrefix(said, want) {
+			t.Errorf("%s: the findings say %q", tt.what, said)
+		}
 	}
 }

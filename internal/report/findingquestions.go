@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -139,19 +140,37 @@ func (q openQuestion) Holds() string {
 	return first
 }
 
-// Changed are the settings that were changed for a part, replications and repetitions among them.
+// Changed are the settings that were changed, replications and repetitions among them, and for which parts if not for
+// all. A part is what its exclude leaves: the table of parts says it.
 func (q openQuestion) Changed() []string {
-	var out []string
+	var texts []string
+	of := map[string][]string{}
 	for _, r := range q.Parts {
+		last := map[string]string{}
 		for _, o := range r.Study.Overrides {
-			text := codeSpan(o.String())
-			if !slices.Contains(out, text) && !strings.HasPrefix(o.String(), "exclude=") {
-				out = append(out, text)
+			last[o.Path] = o.String()
+		}
+		for _, path := range sortedKeys(last) {
+			text := codeSpan(last[path])
+			if path == "exclude" {
+				continue
 			}
+			if len(of[text]) == 0 {
+				texts = append(texts, text)
+			}
+			of[text] = append(of[text], filepath.Base(q.kept(r)))
 		}
 	}
-	return out
+	for i, text := range texts {
+		if names := of[text]; len(names) < len(q.Parts) {
+			texts[i] += " (" + markdownText(strings.Join(names, ", ")) + ")"
+		}
+	}
+	return texts
 }
+
+// Unsteady says in how many treatments requests take another time at the end of a trial; empty: in none.
+func (q openQuestion) Unsteady() string { return unsteady(q.Parts...) }
 
 // Verdict are the report's answers, of all parts.
 func (q openQuestion) Verdict() string {
@@ -359,8 +378,8 @@ func (q openQuestion) Figure(response, side string) (string, error) {
 				name += fmt.Sprintf("-%d", i+1)
 			}
 			*q.files = append(*q.files, File{name + ".svg", figure.File})
-			out = append(out, fmt.Sprintf("%s:\n\n![%[1]s, each treatment's trials, %s and interval](%s.svg)",
-				markdownText(figure.Title), r.centers(p), name))
+			out = append(out, fmt.Sprintf("%s, on %s:\n\n![%[1]s, each treatment's trials, %[3]s and interval](%[4]s.svg)",
+				markdownText(figure.Title), r.under(), r.centers(p), name))
 		}
 	}
 	if len(out) == 0 {
@@ -397,7 +416,7 @@ func (q openQuestion) Ours(response, side, treatment string) (string, error) {
 		return "", err
 	}
 	s := c.Headline()
-	return Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit), nil
+	return Format(s.Center, c.Unit) + inMedian(c) + modelled(c.Method) + between(s, c.Unit), nil
 }
 
 // Times is how many times as much one treatment has as another, in each block, with the

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -90,41 +91,8 @@ func Findings(all []*Report) ([]File, error) {
 	return files, over.page("README", "README.md", struct {
 		Papers    allFindings
 		Questions []openQuestion
-	}{found, questions})
-}
-
-// Total counts the verdicts on all papers, and those on directions and sizes.
-func (all allFindings) Total() string {
-	n, judged, direction, size, held := 0, map[stat.Verdict]int{}, map[stat.Verdict]int{}, map[stat.Verdict]int{}, 0
-	for _, f := range all {
-		n += len(f.Paper.Claims)
-		if f.Results == nil {
-			continue
-		}
-		for _, c := range f.Results.Published.Claims {
-			judged[c.Verdict]++
-			direction[c.Direction]++
-			if c.Size != "" {
-				size[c.Size]++
-			}
-			if c.Verdict == stat.Contradicted && c.Direction == stat.Confirmed {
-				held++
-			}
-		}
-	}
-	decided := judged[stat.Confirmed] + judged[stat.Contradicted]
-	open := judged[stat.Undecided]
-	sizes := size[stat.Confirmed] + size[stat.Contradicted] + size[stat.Undecided]
-	return fmt.Sprintf("Of %d claims, %d are decided: %d confirmed and %d contradicted. %d were judged and are "+
-		"undecided, and %d wait for results. Of the %d contradicted, %d are right about the direction and wrong about the "+
-		"size.\n\nDirections alone: %s. The sizes of %d claims alone: %s.", n, decided, judged[stat.Confirmed],
-		judged[stat.Contradicted], open, n-decided-open, judged[stat.Contradicted], held, countsOf(direction), sizes,
-		countsOf(size))
-}
-
-func countsOf(v map[stat.Verdict]int) string {
-	return fmt.Sprintf("%d confirmed, %d contradicted, %d undecided", v[stat.Confirmed], v[stat.Contradicted],
-		v[stat.Undecided])
+		Sizes     string
+	}{found, questions, found.drawSizes(&files)})
 }
 
 // Scope is what was run, in short.
@@ -138,7 +106,7 @@ func (f finding) Scope() string {
 	}
 	text := fmt.Sprintf("%d treatments, %d trials", len(f.Results.Treatments), valid)
 	if n := len(f.Others); n > 0 {
-		text += fmt.Sprintf("; results beside them: %d", n)
+		text += fmt.Sprintf("; %s of results beside them", plural.Count(n, "further set"))
 	}
 	return text
 }
@@ -203,7 +171,15 @@ func (f finding) Ours(response, side, treatment string) (string, error) {
 		return "", err
 	}
 	s := c.Headline()
-	return markdownText(Format(s.Center, c.Unit) + modelled(c.Method) + between(s, c.Unit)), nil
+	return markdownText(Format(s.Center, c.Unit) + inMedian(c) + modelled(c.Method) + between(s, c.Unit)), nil
+}
+
+// inMedian says that a headline is no mean.
+func inMedian(c *Cell) string {
+	if c.ByMedian {
+		return " in the median"
+	}
+	return ""
 }
 
 func (f finding) cell(response, side, treatment string) (*Cell, error) {
@@ -309,8 +285,8 @@ func (f finding) Figures() string {
 		}
 		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.Figure(p)
 		*f.files = append(*f.files, File{name, figure.File})
-		fmt.Fprintf(&b, "%s:\n\n![%[1]s, each treatment's trials, mean and interval; squares: published](%s)\n\n",
-			markdownText(figure.Title), name)
+		fmt.Fprintf(&b, "%s, on %s:\n\n![%[1]s, each treatment's trials, mean and interval; squares: published](%[3]s)\n\n",
+			markdownText(figure.Title), f.Results.under(), name)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -381,7 +357,28 @@ func (f finding) Measured() []string {
 	if len(changed) > 0 {
 		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+". Unchanged, the study has its full size.")
 	}
-	return append(out, f.waited())
+	out = append(out, f.waited())
+	if text := unsteady(r); text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+// under is what was measured on and how busy that was, for a figure: "AMD EPYC at load 0.4".
+func (r *Report) under() string {
+	var parts []string
+	for _, name := range sortedKeys(r.Facts.Devices) {
+		d := r.Facts.Devices[name]
+		text := markdownText(cmp.Or(modelOf(d.Model, d.Emulation), name))
+		if len(d.Emulation) == 0 { // an emulated one has no load of its own
+			text += fmt.Sprintf(" at load %.1f", d.Load)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return "an unknown machine"
+	}
+	return strings.Join(parts, " and ")
 }
 
 // machine is a device in words.
@@ -396,8 +393,11 @@ func machine(name string, cpus int, os, kernel string) string {
 }
 
 func theirTrials(p paper.Paper) string {
-	if p.Trials == 0 {
+	switch {
+	case p.Trials == 0:
 		return "the paper does not say how many it had"
+	case p.Spread == "within":
+		return fmt.Sprintf("the paper made %d calls of each, once", p.Trials)
 	}
 	return fmt.Sprintf("the paper had %d", p.Trials)
 }
@@ -418,9 +418,9 @@ func (f finding) waited() string {
 	case most == 0:
 		return "No program waited for a CPU, or the machine does not report it."
 	}
-	return fmt.Sprintf("No treatment starved: programs that were ready to run waited for a CPU for at most %.2g s "+
-		"in each second of the run (%s). A claim that even so short a wait could decide stays undecided.",
-		most, markdownText(where))
+	return fmt.Sprintf("No treatment starved: programs that were ready to run waited for a CPU for at most %s in each "+
+		"second of the run (%s). A claim that even so short a wait could decide stays undecided.",
+		Format(most, "s"), markdownText(where))
 }
 
 // Kept is the folder of the results, as the repository has it.

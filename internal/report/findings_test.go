@@ -14,12 +14,14 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // No figure is typed into the words of findings: numbers stand in actions, or are part of a name.
 func TestFindingTextsHoldNoFigure(t *testing.T) {
 	action, number := regexp.MustCompile(`(?s)\{\{.*?\}\}`), regexp.MustCompile(`(?:^|[\s(])[-+]?[0-9][^\s]*`)
-	allowed := regexp.MustCompile(`95 %|IEEE 802\.15\.4`) // as figures draw intervals; a standard
+	// As figures draw intervals; standards and their parts.
+	allowed := regexp.MustCompile(`95 %|IEEE 802\.15\.4|TLS 1\.3|MQTT (5|3\.1\.1)|QoS [012]`)
 	names, err := fs.Glob(findingTexts, "findings/*.md")
 	if err != nil || len(names) < len(paper.Names())+3 {
 		t.Fatalf("%d texts of %d papers, two frames and one over all (%v)", len(names), len(paper.Names()), err)
@@ -77,7 +79,7 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 	f := finding{Paper: r.Published.Paper, Results: r}
 	claims := r.Published.Claims
 	needs := []paper.Needs{{Meter: "server"}, {Blocks: 12}, {Blocks: 40}, {Quiet: true}, {Treatments: true}, {},
-		{Blocks: 501}}
+		{Blocks: 501}, {Board: true}}
 	for i := range claims {
 		claims[i].Verdict = stat.Confirmed
 		if i < len(needs) {
@@ -92,6 +94,7 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 		claims  []int
 	}{
 		{boards + "--set design.replications=10 --out boards", []int{0}},
+		{boards + "--out boards", []int{7}},
 		{"edgegauge run frameworks-on-raspberry-pi --out all", []int{4}},
 		{"edgegauge run --like findings/kept --out quiet", []int{3}},
 		{"edgegauge run --like findings/kept --set design.replications=40 --out more", []int{1, 2}},
@@ -111,10 +114,10 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 			t.Errorf("got %+v, want %s for %q", got[i], w.command, words)
 		}
 	}
-	// Where no meter is wanted, boards are offered for all of it.
-	claims[0].Verdict = stat.Confirmed
+	// Where neither is wanted, boards are offered for all of it.
+	claims[0].Verdict, claims[7].Verdict = stat.Confirmed, stat.Confirmed
 	got = f.Deciding()
-	if last := got[len(got)-1]; len(got) != len(want) || last.Command != boards+"--out boards" || len(last.Claims) > 0 {
+	if last := got[len(got)-1]; len(got) != len(want)-1 || last.Command != boards+"--out boards" || len(last.Claims) > 0 {
 		t.Errorf("boards: got %+v", got)
 	}
 }
@@ -134,7 +137,7 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 	for i := range counted.Cells {
 		counted.Cells[i].Method = store.Counted
 	}
-	first.Started, again.Started = time.Unix(1, 0), time.Unix(2, 0)
+	first.Started, again.Started = time.Unix(1, 0), time.Unix(601, 0)
 	named := func(name string, all ...*Report) string {
 		t.Helper()
 		files, err := Findings(all)
@@ -167,7 +170,7 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 		t.Errorf("intervals of what was measured once held:\n%s", got)
 	}
 	if got := named("README.md", first, again, counted); strings.Count(got, "- [frameworks-on-raspberry-pi]"+
-		"(frameworks-on-raspberry-pi.md), measured on 1970-01-01 and again on 1970-01-01 (UTC): The interval") != 1 ||
+		"(frameworks-on-raspberry-pi.md), measured on 1970-01-01 00:00 and again on 1970-01-01 00:10 (UTC): The interval") != 1 ||
 		!strings.Contains(got, held) {
 		t.Errorf("the page over all does not say once how often intervals held:\n%s", got)
 	}
@@ -201,8 +204,54 @@ func TestFindingsOfSeveralSettings(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, repeated)
 		}
 	}
+	// What was measured earlier comes first, whichever gives the scorecard.
+	_, before, ok := strings.Cut(page(again, first), "## Measured before")
+	_, differ, _ := strings.Cut(repeated, "- Different, again over first")
+	differ, _, _ = strings.Cut(differ, "\n")
+	if !ok || differ == "" || !strings.Contains(before, differ) {
+		t.Errorf("no %q in\n%s", differ, before)
+	}
 	if _, err := Findings([]*Report{first, first}); err == nil {
 		t.Error("a copy was taken for a repetition")
+	}
+}
+
+// What a part was set to says for which parts, where it is not for all; in the order in which they are met. The last
+// of two overrides of one setting is in force.
+func TestChangedSettingsSayForWhichParts(t *testing.T) {
+	set := func(dir string, pairs ...string) *Report {
+		r := &Report{Dir: dir}
+		for i := 0; i < len(pairs); i += 2 {
+			r.Study.Overrides = append(r.Study.Overrides, study.Override{Path: pairs[i], Value: pairs[i+1]})
+		}
+		return r
+	}
+	q := openQuestion{Parts: []*Report{
+		set("findings/a", "exclude", "[x]", "retries", "9", "design.replications", "2", "design.replications", "3"),
+		set("findings/b", "retries", "9", "design.replications", "4")}}
+	want := []string{"`design.replications=3` (a)", "`retries=9`", "`design.replications=4` (b)"}
+	if got := q.Changed(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Other settings of a paper say what was another in the study file itself; what --set changed stands beside it.
+func TestSettingsOfAnotherStudyFileSayIt(t *testing.T) {
+	r, other := &Report{}, &Report{}
+	fixed := func(r *Report, key, value string) {
+		r.Study.Fixed = append(r.Study.Fixed, study.Setting{Key: key, Value: study.Word{Text: value}})
+	}
+	fixed(r, "placement", "together")
+	fixed(other, "placement", "apart")
+	fixed(r, "requests", "10")
+	fixed(other, "requests", "20")
+	other.Study.Overrides = []study.Override{{Path: "requests", Value: "20"}}
+	f := finding{Results: r}
+	if got := f.Unlike(other); got != "The study file was another one: `placement` is `apart`." {
+		t.Errorf("got %q", got)
+	}
+	if got := f.Unlike(r); got != "" {
+		t.Errorf("of itself: %q", got)
 	}
 }
 

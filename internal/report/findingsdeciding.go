@@ -23,12 +23,14 @@ func (f finding) Deciding() []deciding {
 	meter := deciding{What: "A power meter in place of a model, on " + f.Paper.Boards + ". A pilot of 10 trials shows " +
 		"how many are enough; " + theirTrials(f.Paper), Command: f.onBoards("design.replications=10"),
 		Lacks: "boards and meters"}
-	all := deciding{What: "Not a matter of these claims alone: all of it on a machine of the paper's class, " +
-		f.Paper.Boards, Command: f.onBoards(), Lacks: "boards"}
+	board := deciding{What: "What stands for that of the paper: " + f.Paper.Boards, Command: f.onBoards(), Lacks: "boards"}
+	all := board
+	all.What = "Not a matter of these claims alone: all of it on what stands for that of the paper, " + f.Paper.Boards
 	absent := deciding{What: "The published treatments that were not measured",
 		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
-	quiet := deciding{What: "The same trials while nothing else runs on the machine", Command: like + " --out quiet",
-		Lacks: "a quiet machine, for as long as the study takes"}
+	quiet := deciding{What: "The same trials while nothing else runs on the machine, or on one with more CPUs",
+		Command: like + " --out quiet",
+		Lacks:   "a quiet machine, for as long as the study takes"}
 	more := deciding{Lacks: "a quiet machine, for as long as the study takes"}
 	blocks, have := 0, f.Results.blocks()
 	unknown := deciding{What: "More trials. How many cannot be said from these", Lacks: more.Lacks,
@@ -45,6 +47,8 @@ func (f finding) Deciding() []deciding {
 			to = &meter
 		case c.Needs.Treatments:
 			to = &absent
+		case c.Needs.Board:
+			to = &board
 		case c.Needs.Quiet:
 			to = &quiet
 		case c.Needs.Blocks > practicalBlocks:
@@ -57,10 +61,10 @@ func (f finding) Deciding() []deciding {
 	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+
 		"The table says how many each needs", blocks, have)
 	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
-	out := slices.DeleteFunc([]deciding{meter, absent, quiet, more, unknown, near}, func(d deciding) bool {
+	out := slices.DeleteFunc([]deciding{meter, board, absent, quiet, more, unknown, near}, func(d deciding) bool {
 		return len(d.Claims) == 0
 	})
-	if len(f.Paper.On) > 0 && len(meter.Claims) == 0 {
+	if len(f.Paper.On) > 0 && len(meter.Claims)+len(board.Claims) == 0 {
 		out = append(out, all)
 	}
 	return out

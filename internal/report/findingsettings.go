@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // sameAs is the folder of those results of the finding that are a copy of these;
@@ -106,10 +107,40 @@ func (f finding) SideBySide() string {
 	return b.String()
 }
 
-// Again says how far results agree with those of the finding that they repeat.
+// inOrder are the finding's results and others that repeat them, the earlier first.
+func (f finding) inOrder(r *Report) (first, again *Report) {
+	if f.Before(r) {
+		return r, f.Results
+	}
+	return f.Results, r
+}
+
+// Before reports whether results were measured before those of the finding.
+func (f finding) Before(r *Report) bool { return r.Started.Before(f.Results.Started) }
+
+// Unlike are the settings, beyond how much was measured, in which other results differ from those of the finding.
+func (f finding) Unlike(r *Report) string {
+	keys := changed(f.Results, r)
+	var parts []string
+	for _, key := range sortedKeys(keys) {
+		overridden := func(r *Report) bool {
+			return slices.ContainsFunc(r.Study.Overrides, func(o study.Override) bool { return o.Path == key })
+		}
+		if !slices.Contains(sizes, key) && !overridden(r) {
+			parts = append(parts, fmt.Sprintf("%s is %s", codeSpan(key), codeSpan(orNone(keys[key][1]))))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "The study file was another one: " + strings.Join(parts, ", ") + "."
+}
+
+// Again says how far the finding's results and others that repeat them agree.
 func (f finding) Again(r *Report) ([]string, error) {
 	const margin = 0.05
-	c, err := Repeat(f.Results, r, f.Results.Study.Design.Confidence, margin)
+	first, again := f.inOrder(r)
+	c, err := Repeat(first, again, f.Results.Study.Design.Confidence, margin)
 	if err != nil {
 		return nil, err
 	}
@@ -135,18 +166,18 @@ func (f finding) Again(r *Report) ([]string, error) {
 	case n > 0:
 		out = append(out, "Different, again over first: "+markdownText(strings.Join(differ, "; "))+".")
 	}
-	total, words := f.turned(r)
+	total, words := turned(first, again)
 	if len(words) > 0 {
 		total = strings.TrimSuffix(total, ".") + ": " + markdownText(strings.Join(words, "; ")) + "."
 	}
 	return append(out, total), nil
 }
 
-// turned says how many verdicts are others in the repetition, and which.
-func (f finding) turned(r *Report) (total string, words []string) {
+// turned says how many verdicts of results are others when they are measured again, and which.
+func turned(first, again *Report) (total string, words []string) {
 	opposite := 0
-	for i, c := range f.Results.Published.Claims {
-		is := r.Published.Claims[i].Verdict
+	for i, c := range first.Published.Claims {
+		is := again.Published.Claims[i].Verdict
 		if is != c.Verdict {
 			words = append(words, fmt.Sprintf("%s (%s, then %s)", c.Words(), c.Verdict, is))
 		}
@@ -155,9 +186,9 @@ func (f finding) turned(r *Report) (total string, words []string) {
 		}
 	}
 	if len(words) == 0 {
-		return fmt.Sprintf("All %d verdicts on claims are the same.", len(f.Results.Published.Claims)), nil
+		return fmt.Sprintf("All %d verdicts on claims are the same.", len(first.Published.Claims)), nil
 	}
-	return fmt.Sprintf("Of %d verdicts on claims, %d became others, and %d the opposite.", len(f.Results.Published.Claims),
+	return fmt.Sprintf("Of %d verdicts on claims, %d became others, and %d the opposite.", len(first.Published.Claims),
 		len(words), opposite), words
 }
 
@@ -168,17 +199,19 @@ func (all allFindings) Held() ([]string, error) {
 		if f.Results == nil {
 			continue
 		}
-		for _, again := range f.Repetitions() {
+		for _, other := range f.Repetitions() {
 			const margin = 0.05 // of agreement, which is not asked here
-			c, err := Repeat(f.Results, again.Results, f.Results.Study.Design.Confidence, margin)
+			first, again := f.inOrder(other.Results)
+			c, err := Repeat(first, again, f.Results.Study.Design.Confidence, margin)
 			if err != nil {
 				return nil, err
 			}
 			if text := c.held(); text != "" {
-				first, then := f.Results.Started.Format("2006-01-02"), again.Results.Started.Format("2006-01-02")
-				verdicts, _ := f.turned(again.Results)
+				const minute = "2006-01-02 15:04"
+				verdicts, _ := turned(first, again)
 				line := fmt.Sprintf("[%s](%s.md), measured on %s and again on %s (UTC): %s %s. %s", f.Paper.Name, f.Paper.Name,
-					first, then, text, markdownText(tallyOf("Ratios between treatments", c.Ratios)), verdicts)
+					first.Started.UTC().Format(minute), again.Started.UTC().Format(minute), text,
+					markdownText(tallyOf("Ratios between treatments", c.Ratios)), verdicts)
 				if len(c.Differences) > 0 {
 					line += " What differed: " + markdownText(strings.Join(c.Differences, "; ")) + "."
 				}

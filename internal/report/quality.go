@@ -210,12 +210,38 @@ func (r *Report) doubtDrift(noted [][]map[string]float64) {
 	for i, p := range stat.Holm(ps) {
 		if c := found[i]; p < warnAt && math.Abs(c.Estimate-1) >= driftFrom || plain[i] {
 			says := drifts(c, counts[i])
+			r.Treatments[i].drift = c.Estimate
 			r.warnCells(i, measure.Client, timed, says)
 			if math.Abs(c.Estimate-1) >= driftMuch {
 				r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+says)
 			}
 		}
 	}
+}
+
+// unsteady says in how many treatments of some results requests take another time at the end of a trial than at its
+// beginning; empty: in none.
+func unsteady(all ...*Report) string {
+	var found []float64
+	treatments := 0
+	for _, r := range all {
+		treatments += len(r.Treatments)
+		for _, t := range r.Treatments {
+			if t.drift > 0 {
+				found = append(found, t.drift)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	by := ratioText(slices.Min(found))
+	if len(found) > 1 {
+		by += " to " + ratioText(slices.Max(found))
+	}
+	return fmt.Sprintf("Not steady: in %d of %d treatments a round trip in the last third of a trial takes another time "+
+		"than in its first (%s times as long). A mean of those depends on how long a trial and its warm-up are.",
+		len(found), treatments, by)
 }
 
 // drifts says how much a treatment's trials drift. An interval that contains 1 proves nothing: then it says what it

@@ -73,6 +73,7 @@ type Treatment struct {
 
 	setup     *study.Setup
 	failed    []stat.Share // of the requests of each valid trial
+	drift     float64      // RTT of the last third of a trial over that of its first, where they differ; 0: they do not
 	recovered [2]int       // trials whose devices recovered, of those with an outage
 }
 

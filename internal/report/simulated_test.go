@@ -27,8 +27,16 @@ func simulated(t testing.TB, file string, value truth, methods ...store.Method) 
 		quality: func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
 }
 
+// onBoard is simulated with a board in place of this machine.
+func onBoard(t testing.TB, file string, value truth) string {
+	t.Helper()
+	return world{value: value, method: store.Measured, board: true,
+		quality: func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
+}
+
 // A world is what a simulated lab finds and notes.
 type world struct {
+	board   bool // its device is one
 	value   truth
 	method  store.Method // of energy
 	quality func(at map[string]string, block int) []store.Quality
@@ -49,7 +57,11 @@ func (w world) write(t testing.TB, file string) string {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "results")
-	st, err := store.Create(dir, header(t, file, s, plan))
+	h := header(t, file, s, plan)
+	if w.board {
+		h.Facts = bytes.Replace(h.Facts, []byte(`"local"`), []byte(`"ssh://pi@board"`), 1)
+	}
+	st, err := store.Create(dir, h)
 	if err != nil {
 		t.Fatal(err)
 	}

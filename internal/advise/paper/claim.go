@@ -21,6 +21,8 @@ type Claim struct {
 	At       map[string]string `yaml:"at"`       // level of each dimension at which it holds
 	// Everywhere: it holds in each treatment by itself, not on average.
 	Everywhere bool `yaml:"everywhere"`
+	// OnBoard is what of it only a board like the paper's can tell: claim, all of it; size; empty: nothing.
+	OnBoard string `yaml:"on_board"`
 
 	Less          []string `yaml:"less"`           // levels, the lowest first
 	Greatest      string   `yaml:"greatest"`       // the level above all others
@@ -116,6 +118,10 @@ func ParseClaims(text []byte) (map[string][]Claim, error) {
 			}
 			if c.ID == "" || n != 1 {
 				return nil, fmt.Errorf("%s: claim %d %q has %d forms; write one of less, ratio_of, …", paper, i+1, c.ID, n)
+			}
+			if _, _, size := c.SizeBounds(); c.OnBoard != "" && c.OnBoard != "claim" && (c.OnBoard != "size" || !size) {
+				return nil, fmt.Errorf("%s: claim %q: invalid on_board %q; write claim, or size if it states one", paper, c.ID,
+					c.OnBoard)
 			}
 		}
 	}

@@ -167,6 +167,50 @@ func TestSizeIsJudgedApart(t *testing.T) {
 	}
 }
 
+// What is of a board, another machine cannot tell: neither the claim nor its size. A direction that is the contrary it
+// contradicts where the claim leaves that to any machine.
+func TestOnlyBoardsDecideWhatIsOfABoard(t *testing.T) {
+	for _, tt := range []struct {
+		onBoard      string
+		ratio        float64
+		board, other stat.Verdict
+	}{
+		{"", 0.1, stat.Contradicted, stat.Contradicted},
+		{"", 4, stat.Contradicted, stat.Contradicted},
+		{"", 11.48, stat.Confirmed, stat.Confirmed},
+		{"size", 0.1, stat.Contradicted, stat.Contradicted},
+		{"size", 4, stat.Contradicted, stat.Undecided},
+		{"size", 11.48, stat.Confirmed, stat.Undecided},
+		{"claim", 0.1, stat.Contradicted, stat.Undecided},
+		{"claim", 4, stat.Contradicted, stat.Undecided},
+		{"claim", 11.48, stat.Confirmed, stat.Undecided},
+	} {
+		p, err := Load("cloud-of-things")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Claims = []Claim{{ID: "x", Response: "transmission_rtt", RatioOf: []string{"axis2", "rest"},
+			Ratio: span{11.48, 11.48}, OnBoard: tt.onBoard}}
+		series := things(rand.New(rand.NewPCG(1, 1)))
+		for i := range series {
+			for k := range series[i].Trials {
+				series[i].Trials[k].Mean = map[bool]float64{true: tt.ratio, false: 1}[series[i].Levels[0] == "axis2"] *
+					(1 + 0.001*float64((k*7+i)%5-2))
+			}
+		}
+		board := p.Judge(series, Mapping{Board: true}, 0.95).Claims[0]
+		other := p.Judge(series, Mapping{}, 0.95).Claims[0]
+		if board.Verdict != tt.board || board.Needs != (Needs{}) {
+			t.Errorf("%q ×%g on a board: %s, needs %+v", tt.onBoard, tt.ratio, board.Verdict, board.Needs)
+		}
+		if needs := (Needs{Board: tt.other == stat.Undecided}); other.Verdict != tt.other || other.Needs != needs ||
+			needs.Board != strings.Contains(other.Decided(), "a board like the paper's") {
+			t.Errorf("%q ×%g elsewhere: %s, needs %+v, decided by %q", tt.onBoard, tt.ratio, other.Verdict, other.Needs,
+				other.Decided())
+		}
+	}
+}
+
 // What a model says stands apart: it is what meters would have been told, and decides nothing.
 func TestModelsDecideNothing(t *testing.T) {
 	for _, ratio := range []float64{0.1, 4, 11.48, 40} {

@@ -15,6 +15,7 @@ type Mapping struct {
 	Columns   []Column
 	Responses map[string]string // published name → ours; over the paper's own
 	Fixed     map[string]string // what the study fixes: setting → value
+	Board     bool              // a program ran on a board
 	Differs   []string
 }
 

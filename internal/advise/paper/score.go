@@ -76,6 +76,7 @@ type Judged struct {
 	Covered *bool
 
 	whole bool           // missing treatments leave what was measured telling
+	apart string         // OnBoard, where ours ran on no board
 	model [2]provisional // of direction and size, where ours is modelled
 }
 
@@ -132,6 +133,9 @@ func modelledPs(claims []Judged) []float64 {
 func (v view) test(c Claim, confidence float64) Judged {
 	j := Judged{Claim: c, P: math.NaN(), PHolm: math.NaN(), SizeP: math.NaN(), SizePHolm: math.NaN(),
 		Verdict: stat.Undecided, Direction: stat.Undecided, model: [2]provisional{{p: math.NaN()}, {p: math.NaN()}}}
+	if !v.mapping.Board {
+		j.apart = c.OnBoard
+	}
 	t := tester{view: v, claim: c, confidence: confidence, judged: &j}
 	for _, f := range forms {
 		if f.is(c) {
@@ -150,7 +154,7 @@ func (v view) test(c Claim, confidence float64) Judged {
 
 // join makes P of the parts' p values; its sign in Direction is provisional.
 func (j *Judged) join() {
-	if len(j.Parts) == 0 {
+	if len(j.Parts) == 0 || j.apart == "claim" {
 		return
 	}
 	holds, fails := 0.0, 1.0
@@ -171,10 +175,17 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 	}
 	j.Verdict = both(j.Direction, j.Size)
 	j.SizeIs = j.place(j.Size, alpha)
-	if j.Waiting > 0 && j.Verdict == stat.Undecided {
+	switch {
+	case j.Verdict != stat.Undecided:
+	case j.apart == "claim":
+		j.Why = append(j.Why, "it is about a board like the paper's, and ours ran on none")
+	case j.needsBoard():
+		j.Why = append(j.Why, "the direction is confirmed; the size is that of a board like the paper's, and ours ran on "+
+			"none")
+	case j.Waiting > 0 && !j.Modelled: // a meter decides that
 		j.Why = append(j.Why,
 			"programs waited for a CPU during our run; differences that this could explain are not decided; measure again on "+
-				"a quieter machine")
+				"a quieter machine, or one with more CPUs")
 	}
 	if len(j.Missing) > 0 {
 		j.Why = append(j.Why, "not measured: "+strings.Join(j.Missing, "; "))
@@ -190,6 +201,11 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 	if j.Verdict == stat.Undecided && len(j.Why) == 0 {
 		j.Why = append(j.Why, j.doubt(alpha))
 	}
+}
+
+// needsBoard reports whether only a board can decide what is undecided.
+func (j *Judged) needsBoard() bool {
+	return j.apart == "claim" || j.apart == "size" && j.Direction == stat.Confirmed
 }
 
 // bounds are those of a size in words, with the unit of a difference or slope.

@@ -44,6 +44,10 @@ func (j *Judged) joinSize() {
 	if !ok || len(j.Parts) == 0 {
 		return
 	}
+	if j.apart != "" {
+		j.Size = stat.Undecided
+		return
+	}
 	holds, fails := 0.0, 1.0
 	for _, p := range j.Parts {
 		inside, outside := 1.0, 1.0

@@ -15,7 +15,8 @@ const power = 0.8
 type Needs struct {
 	Treatments bool   // published ones that were not measured
 	Meter      string // where a meter must stand in place of a model ("client"); empty: none
-	Quiet      bool   // the same trials while nothing else runs
+	Board      bool   // a board like the paper's, in place of another machine
+	Quiet      bool   // the same trials while nothing else runs, or on more CPUs
 	Blocks     int    // that many in place of those there are; 0: no number can be said, or another need comes first
 }
 
@@ -96,8 +97,11 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 		}
 		say(text)
 	}
-	if j.Needs.Quiet = j.Waiting > 0; j.Needs.Quiet {
-		say("the same trials while nothing else runs on the machine")
+	if j.Needs.Board = j.needsBoard(); j.Needs.Board {
+		say("a board like the paper's, which had: " + p.Setup)
+	}
+	if j.Needs.Quiet = j.Waiting > 0 && !j.Needs.Board && !j.Modelled; j.Needs.Quiet {
+		say("the same trials while nothing else runs on the machine, or on one with more CPUs")
 	}
 	if len(j.Decides) == 0 {
 		n, text := j.trials(alpha / float64(max(1, claims)))
