@@ -52,7 +52,7 @@ func TestBareProgramsServe(t *testing.T) {
 			cmd := exec.Command("taskset", "-c", strconv.Itoa(cpu), java, "-Xmx128m", jaxb, "-cp", classes+":build/lib/*",
 				"Bare", t.TempDir())
 			cmd.Dir, cmd.Stderr, cmd.WaitDelay = d.Dir, os.Stderr, time.Minute
-			cmd.Env = append(os.Environ(), "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1") // what it serves is judged, no time
+			cmd.Env = append(os.Environ(), stacktest.Quickly) // what it serves is judged, no time
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)

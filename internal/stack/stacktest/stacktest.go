@@ -39,7 +39,7 @@ func Built(t *testing.T, dir string) stack.Description {
 
 // Quickly has virtual machines of Java compile at once and lightly, as the conformance kit has them: that halves the
 // CPU time of a program whose answers are judged. Where its times are, env -u JAVA_TOOL_OPTIONS takes it out again.
-const Quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
+const Quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 // Start starts a program in a folder, "" for the test's own, Quickly; it ends with the
 // test, and must end well.
