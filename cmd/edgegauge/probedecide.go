@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // decidable refuses a condition on a percentile that no run has enough requests for. Of random arrivals one run in 1000
@@ -26,8 +27,9 @@ func (p *probe) decidable(b bound) error {
 	if random {
 		makes = fmt.Sprintf("%.6g on average, so it may stay undecided", mean)
 	}
-	return fmt.Errorf("--fail-if %q: %s needs at least %d requests in a run, and --rate %g for --duration %v makes %s; "+
-		"write --duration %v or longer", b.text, b.of, b.needs(), p.job.Rate, p.job.Duration, makes, p.lasting(b.needs()))
+	return fmt.Errorf("--fail-if %q: %s needs at least %d requests in a run, and --rate %g for --duration %s makes %s; "+
+		"write --duration %s or longer", b.text, b.of, b.needs(), p.job.Rate, study.DurationText(p.job.Duration), makes,
+		study.DurationText(p.lasting(b.needs())))
 }
 
 // most is how many requests a run has, and if that is known before it: how many answers come in a time is not,

@@ -36,6 +36,8 @@ func TestProbeRefusesWhatItCannotDecide(t *testing.T) {
 		{50, time.Minute, 100, "", "p99>50ms", "raise --requests"},
 		{0, 0, 30, "", "p99>50ms", ""},
 		{0, 0, 30, "", "p99.95>50ms", "raise --requests"},
+		{0, time.Minute, 1, "", "p99>50ms", "--rate 1 for --duration 1m makes 60, so it would stay undecided; write --duration " +
+			"1m40s or longer"},
 	} {
 		p := probe{runs: 6, cpu: drive.AnyCPU, failIf: []string{tt.bound}}
 		p.job = drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/", Concurrency: 1, Timeout: time.Second,

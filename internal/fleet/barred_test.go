@@ -190,7 +190,7 @@ func TestABenchThatStartsAgainAndAgain(t *testing.T) {
 		if len(all) != 2*chaosTrials {
 			t.Errorf("it was given %d trials, want those of two orders", len(all))
 		}
-		if s.of("a").Attempt != 0 || !s.hasSaid("a gets no orders: its worker was started again twice") {
+		if s.of("a").Attempt != 0 || !s.hasSaid("a gets no orders: its worker was started again twice within 1m, with") {
 			t.Errorf("it has %v; said %q", s.of("a").Task, s.said)
 		}
 		s.beat("b", "1", nil)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/printable"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // ErrAnother means that another coordinator is at work: benches would be torn between
@@ -79,8 +80,8 @@ func (c *Claim) Take(ctx context.Context) error {
 		}
 		if err == nil && !told && c.Tell != nil {
 			told = true
-			c.Tell(fmt.Sprintf("%s was shared on this hub, and its coordinator does not answer: waiting up to %v", c.other.Words,
-				c.lease()))
+			c.Tell(fmt.Sprintf("%s was shared on this hub, and its coordinator does not answer: waiting up to %s", c.other.Words,
+				study.DurationText(c.lease())))
 		}
 		select {
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Coordinator gives the blocks of a plan to benches, until each is measured.
@@ -265,7 +266,8 @@ func (w *conducting) fit(name string, s *seat) bool {
 	case s.drained != "":
 		why = s.drained
 	case time.Now().Before(s.waits):
-		why = fmt.Sprintf("its worker was started again twice within %v, with a block in hand; it waits", w.lease())
+		why = fmt.Sprintf("its worker was started again twice within %s, with a block in hand; it waits",
+			study.DurationText(w.lease()))
 	case twin != "":
 		why = fmt.Sprintf("it is the same machine as bench %s, and one machine is one bench", twin)
 	}

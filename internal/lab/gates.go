@@ -49,7 +49,8 @@ func (l *Lab) suspended() time.Duration {
 // packets, peers and the power that a meter sums do.
 func (t *trialRunner) slept() string {
 	if d := t.lab.suspended() - t.course.slept; d > mostSlept {
-		return fmt.Sprintf("this machine was suspended for %v during the trial", d.Round(time.Millisecond))
+		return fmt.Sprintf("this machine was suspended for %s during the trial",
+			study.DurationText(d.Round(time.Millisecond)))
 	}
 	return ""
 }

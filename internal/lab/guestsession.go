@@ -11,6 +11,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A job is a trial for a device that conducts it alone, out of everybody's reach.
@@ -83,7 +84,7 @@ func (c *conducted) conduct(ctx context.Context, exe string) error {
 	if c.job.Limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.job.Limit,
-			fmt.Errorf("the trial took longer than %v (timeouts.trial)", c.job.Limit))
+			fmt.Errorf("the trial took longer than %s (timeouts.trial)", study.DurationText(c.job.Limit)))
 		defer cancel()
 	}
 	on := device.Local{Exe: exe}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // recordedRun is the run that counts.
@@ -34,6 +35,6 @@ func (t *trialRunner) tooFew() string {
 	if t.setup.MinDuration == 0 || n >= want || c.failed > 0 && t.mayFail() != nil {
 		return ""
 	}
-	return fmt.Sprintf("%d requests were recorded in %v, at least %d were requested: the run was slower than its warm-up",
-		n, time.Duration(t.course.asked.Duration), want)
+	return fmt.Sprintf("%d requests were recorded in %s, at least %d were requested: the run was slower than its warm-up",
+		n, study.DurationText(time.Duration(t.course.asked.Duration)), want)
 }

@@ -134,7 +134,7 @@ func wrongAnswers() []misbehaviour {
 		{"a client of negative CPU time", say(running, lines(client)+endOf(fakeRequests, -1)), "-1ns of CPU time"},
 		{"a server out of CPU time's range", say(reporting, lines(server)+endOf(fakeRequests, 9e18)), "the server reports"},
 		{"records without an end", func(s *fakeStack) { s.acts[running] = act{say: lines(client), then: "hang"} },
-			"the trial took longer than 1m0s"},
+			"the trial took longer than 1m (timeouts.trial)"},
 		{"records without an end, then gone", func(s *fakeStack) { s.acts[running] = act{say: lines(client), then: "exit"} },
 			"did not end its run"},
 		{"a ready among the records", say(running, lines(client[:1])+`{"type":"ready"}`+"\n"), `"ready" among the records`},

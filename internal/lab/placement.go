@@ -157,7 +157,8 @@ func (t *trialRunner) reach(whole context.Context, p *place, side int, end study
 // limited is a context that ends with the time that the study gives a trial.
 func (l *Lab) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := l.Plan.Study.Timeouts.Trial
-	return context.WithTimeoutCause(ctx, most, fmt.Errorf("the trial took longer than %v (timeouts.trial)", most))
+	return context.WithTimeoutCause(ctx, most, fmt.Errorf("the trial took longer than %s (timeouts.trial)",
+		study.DurationText(most)))
 }
 
 // blame makes an error of a standing connection the lab's own: it would come
@@ -197,7 +198,8 @@ func (s *stage) bring(ctx context.Context, d stack.Description, made crossing) e
 		return err
 	}
 	if d.Build.Native && len(d.Build.Command) > 0 {
-		ctx, cancel := context.WithTimeoutCause(ctx, mostBuild, fmt.Errorf("it took longer than %v", mostBuild))
+		ctx, cancel := context.WithTimeoutCause(ctx, mostBuild, fmt.Errorf("it took longer than %s",
+			study.DurationText(mostBuild)))
 		defer cancel()
 		out, code, err := s.agent.Run(ctx, at, nil, d.Build.Command...)
 		if err == nil && code != 0 {

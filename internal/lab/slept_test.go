@@ -18,9 +18,9 @@ func TestATrialDuringWhichTheMachineSlept(t *testing.T) {
 	}{
 		"awake":              {0, func(*fakeStack) {}, "valid"},
 		"a reading's jitter": {100 * time.Microsecond, func(*fakeStack) {}, "valid"},
-		"asleep":             {time.Hour, func(*fakeStack) {}, "check the trial: this machine was suspended for 1h0m0s"},
+		"asleep":             {time.Hour, func(*fakeStack) {}, "check the trial: this machine was suspended for 1h during"},
 		"asleep, and it broke": {time.Hour, func(s *fakeStack) { s.acts[running] = act{then: "exit"} },
-			"measure: this machine was suspended for 1h0m0s during the trial: stacks/fake call"},
+			"measure: this machine was suspended for 1h during the trial: stacks/fake call"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s, slept := soundStack(), 5*time.Hour
