@@ -56,6 +56,8 @@ is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answe
 stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
 NAME/response/{id}.
 
+Answers per second are those of a run over the time until its last answer.
+
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
 instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is
 free; otherwise it waits for one, and probe says how many waited. Take at least --rate times the response time in
@@ -128,6 +130,7 @@ type figures struct {
 	rtt, response []int64
 	out, in       int64
 	sent, failed  int
+	last          time.Duration // when the last answer came
 	why           string
 	quality       drive.DriverStats
 	queue         *lab.Lateness // of requests at a rate; nil: there is none
@@ -303,8 +306,27 @@ func (x *figures) add(e measure.Exchange) error {
 		}
 		return nil
 	}
+	x.last = max(x.last, e.Done)
 	x.in += e.In
 	x.rtt = append(x.rtt, int64(e.RTT()))
 	x.response = append(x.response, int64(e.Response()))
 	return nil
+}
+
+// rate is how many answers came per second until the last of them, as the throughput of a trial is.
+func (x figures) rate() float64 { return perSecond(len(x.rtt), x.last) }
+
+// rateToTheEnd is rate, with the time in which requests failed after the last answer.
+func (x figures) rateToTheEnd() float64 {
+	if x.failed == 0 {
+		return x.rate()
+	}
+	return perSecond(len(x.rtt), max(x.last, x.quality.Elapsed))
+}
+
+func perSecond(n int, took time.Duration) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(n) / took.Seconds()
 }

@@ -139,7 +139,7 @@ func (b bound) ofRun(x figures) (float64, bool) {
 	}
 	switch {
 	case b.figure == "rate":
-		return float64(len(x.rtt)) / x.quality.Elapsed.Seconds(), true
+		return x.rate(), true
 	case len(values) == 0:
 		return 0, false
 	case b.of == "max":
@@ -180,51 +180,84 @@ func (b bound) judge(all []figures, confidence float64) judged {
 	return j
 }
 
-// held is judge on an idle machine. Failures and the greatest value are facts; of means and
-// percentiles the interval decides, and where there is none, since there is one run, the value itself.
+// held is judge on an idle machine.
 func (b bound) held(all []figures, confidence float64) judged {
-	j := judged{Condition: b.text, Unit: "s"}
-	fact := func(v float64) judged {
-		j.Value, j.Verdict = &v, stat.Contradicted
-		if b.less && v < b.at || !b.less && v > b.at {
-			j.Verdict = stat.Confirmed
-		}
-		return j
-	}
 	if b.figure == "failures" {
-		t := totalOf(all)
-		j.Unit, j.Why = "1", fmt.Sprintf("%d of %d requests failed", t.failed, t.sent)
-		if b.of == "share" {
-			return fact(float64(t.failed) / float64(t.sent))
-		}
-		return fact(float64(t.failed))
+		return b.ofFailures(totalOf(all))
 	}
-	if b.figure == "rate" {
-		j.Unit = "1/s"
-	}
-	var values []float64
+	var values, toTheEnd []float64
 	for i, x := range all {
+		toTheEnd = append(toTheEnd, x.rateToTheEnd())
 		v, ok := b.ofRun(x)
 		if !ok {
-			j.Verdict = stat.Undecided
-			j.Why = fmt.Sprintf("run %d has %d answers, and %s needs %d; make runs longer", i+1, len(x.rtt), b.of, b.needs())
-			return j
+			return b.unknown(fmt.Sprintf("run %d has %d answers, and %s needs %d; make runs longer", i+1, len(x.rtt), b.of,
+				b.needs()))
 		}
 		values = append(values, v)
 	}
+	j := b.over(values, confidence)
+	if b.figure == "rate" && j.Verdict != stat.Undecided {
+		if end := b.over(toTheEnd, confidence); end.Verdict != j.Verdict {
+			j.Verdict = stat.Undecided
+			j.Why = fmt.Sprintf("requests failed after the last answer, and until the end of the runs it is %s",
+				report.Format(*end.Value, end.Unit))
+		}
+	}
+	return j
+}
+
+// unknown is a condition on what is not known.
+func (b bound) unknown(why string) judged {
+	return judged{Condition: b.text, Unit: b.unit(), Verdict: stat.Undecided, Why: why}
+}
+
+// unit is that of the figure.
+func (b bound) unit() string {
+	switch b.figure {
+	case "failures":
+		return "1"
+	case "rate":
+		return "1/s"
+	}
+	return "s"
+}
+
+// met reports whether v is beyond the bound.
+func (b bound) met(v float64) bool { return b.less && v < b.at || !b.less && v > b.at }
+
+// fact judges a value that has no interval.
+func (b bound) fact(v float64, why string) judged {
+	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), Verdict: stat.Contradicted, Why: why}
+	if b.met(v) {
+		j.Verdict = stat.Confirmed
+	}
+	return j
+}
+
+// ofFailures judges failures, which are facts.
+func (b bound) ofFailures(t total) judged {
+	why := fmt.Sprintf("%d of %d requests failed", t.failed, t.sent)
+	if b.of == "share" {
+		return b.fact(float64(t.failed)/float64(t.sent), why)
+	}
+	return b.fact(float64(t.failed), why)
+}
+
+// over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides, and
+// where there is none, since there is one run, the value itself.
+func (b bound) over(values []float64, confidence float64) judged {
 	if b.of == "max" {
-		j.Why = "the largest of all requests"
-		return fact(slices.Max(values))
+		return b.fact(slices.Max(values), "the largest of all requests")
 	}
 	p, err := overRuns(values, confidence)
 	if err != nil || p.CI == nil {
-		j.Why = "one run has no interval: the value itself was judged; use --runs 6 or more"
+		why := "one run has no interval: the value itself was judged; use --runs 6 or more"
 		if len(values) > 1 {
-			j.Why = "the runs have no interval: the value itself was judged"
+			why = "the runs have no interval: the value itself was judged"
 		}
-		return fact(mean(values))
+		return b.fact(mean(values), why)
 	}
-	j.Value, j.CI = &p.Mean, p.CI
+	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI}
 	switch lo, hi := p.CI[0], p.CI[1]; {
 	case !b.less && lo > b.at || b.less && hi < b.at:
 		j.Verdict = stat.Confirmed
@@ -249,7 +282,7 @@ func (j judged) String() string {
 	word := map[stat.Verdict]string{stat.Confirmed: "met", stat.Contradicted: "not met",
 		stat.Undecided: "undecided"}[j.Verdict]
 	text := fmt.Sprintf("%s: %s", j.Condition, word)
-	if j.Value != nil && !strings.Contains(j.Why, "requests failed") {
+	if j.Value != nil && j.Unit != "1" { // how many requests failed stands in why
 		text += ", " + report.Format(*j.Value, j.Unit)
 	}
 	if j.CI != nil {

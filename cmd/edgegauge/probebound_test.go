@@ -53,7 +53,7 @@ func TestBoundsOfProbe(t *testing.T) {
 func runsOf(failed int, times ...time.Duration) []figures {
 	var all []figures
 	for _, d := range times {
-		x := figures{sent: 100 + failed, failed: failed, quality: drive.DriverStats{Elapsed: 100 * d}}
+		x := figures{sent: 100 + failed, failed: failed, last: 100 * d, quality: drive.DriverStats{Elapsed: 100 * d}}
 		for range 100 {
 			x.rtt, x.response = append(x.rtt, int64(d)), append(x.response, int64(d))
 		}

@@ -137,11 +137,10 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		Retransmissions: t.retransmissions, Reconnects: t.reconnects, Seed: p.job.Seed, Warnings: p.warnings(all, t),
 		Hints: p.hints(all), Figures: table, Runs: len(all), Conditions: judgements, Verdict: string(verdictOf(judgements))}
 	for _, x := range all {
-		elapsed := x.quality.Elapsed.Seconds()
 		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt), ResponseTime: withinOf(x.response),
-			RequestBody: float64(x.out) / float64(max(1, x.sent))}
-		if elapsed > 0 {
-			r.Answers, r.Waiting = float64(len(x.rtt))/elapsed, max(x.quality.RunQueueWait, 0).Seconds()/elapsed
+			RequestBody: float64(x.out) / float64(max(1, x.sent)), Answers: x.rate()}
+		if elapsed := x.quality.Elapsed.Seconds(); elapsed > 0 {
+			r.Waiting = max(x.quality.RunQueueWait, 0).Seconds() / elapsed
 		}
 		if x.queue != nil {
 			w := x.queue.Waits()
@@ -192,8 +191,7 @@ func (p *probe) table(all []figures) ([]probed, error) {
 		}
 		n, answered := float64(x.sent), float64(len(x.rtt))
 		for i, v := range []float64{rtt.Mean * 1e-9, rtt.Median * 1e-9, rtt.P95 * 1e-9, rtt.P99 * 1e-9,
-			response.Mean * 1e-9, response.P99 * 1e-9,
-			float64(x.out) / n, float64(x.in) / answered, answered / x.quality.Elapsed.Seconds()} {
+			response.Mean * 1e-9, response.P99 * 1e-9, float64(x.out) / n, float64(x.in) / answered, x.rate()} {
 			rows[i].values = append(rows[i].values, v)
 		}
 	}
