@@ -56,7 +56,8 @@ is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answe
 stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
 NAME/response/{id}.
 
-Answers per second are those of a run over the time until its last answer.
+A figure is the mean of runs. One marked with * is their geometric mean: the runs differ so much that an interval of
+their mean would reach below zero. Answers per second are those of a run over the time until its last answer.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
 instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is

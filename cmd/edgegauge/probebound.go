@@ -155,10 +155,12 @@ func (b bound) ofRun(x figures) (float64, bool) {
 // A judged is what became of a bound.
 type judged struct {
 	Condition string `json:"condition"`
-	// Value is the mean of runs; the greatest of all for max; over all runs for failures; null: unknown.
+	// Value is the mean of runs, that which Method names if there is an interval; the greatest of all for max; over all
+	// runs for failures; null: unknown.
 	Value   *float64     `json:"value"`
 	Unit    string       `json:"unit"`
-	CI      []float64    `json:"ci"` // null: there is none
+	CI      []float64    `json:"ci"`               // null: there is none
+	Method  string       `json:"method,omitempty"` // of value and ci, as that of a figure
 	Verdict stat.Verdict `json:"verdict"`
 	Why     string       `json:"why"`
 }
@@ -244,7 +246,8 @@ func (b bound) ofFailures(t total) judged {
 }
 
 // over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides, and
-// where there is none, since there is one run, the value itself.
+// where there is none, since there is one run, the value itself. Where it is that of the geometric mean, which is never
+// above the mean, the mean must not say otherwise.
 func (b bound) over(values []float64, confidence float64) judged {
 	if b.of == "max" {
 		return b.fact(slices.Max(values), "the largest of all requests")
@@ -257,7 +260,7 @@ func (b bound) over(values []float64, confidence float64) judged {
 		}
 		return b.fact(mean(values), why)
 	}
-	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI}
+	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method}
 	switch lo, hi := p.CI[0], p.CI[1]; {
 	case !b.less && lo > b.at || b.less && hi < b.at:
 		j.Verdict = stat.Confirmed
@@ -265,6 +268,12 @@ func (b bound) over(values []float64, confidence float64) judged {
 		j.Verdict = stat.Contradicted
 	default:
 		j.Verdict, j.Why = stat.Undecided, "the interval contains the bound; more --runs would decide"
+	}
+	if v := mean(values); p.Method == geometric && j.Verdict != stat.Undecided {
+		if b.met(v) != (j.Verdict == stat.Confirmed) {
+			j.Verdict, j.Why = stat.Undecided, fmt.Sprintf("the mean of runs is %s; more --runs would decide",
+				report.Format(v, j.Unit))
+		}
 	}
 	return j
 }
@@ -287,6 +296,9 @@ func (j judged) String() string {
 	}
 	if j.CI != nil {
 		text += fmt.Sprintf(" (%s to %s)", report.Format(j.CI[0], j.Unit), report.Format(j.CI[1], j.Unit))
+	}
+	if j.Method == geometric {
+		text += ", the geometric mean of runs"
 	}
 	if j.Why != "" {
 		text += "; " + j.Why

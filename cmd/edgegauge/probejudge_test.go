@@ -2,14 +2,40 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
+
+// printed is what a probe with these conditions says of the runs, and its exit code.
+func (p probe) printed(t *testing.T, all []figures, conditions ...string) (string, int) {
+	t.Helper()
+	p.confidence = 0.95
+	for _, text := range conditions {
+		b, err := parseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.bounds = append(p.bounds, b)
+	}
+	var out strings.Builder
+	err := p.print(&out, all)
+	e := exit{exitDone, nil}
+	if err != nil && !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	if err != nil {
+		text += " error: " + err.Error()
+	}
+	return text, e.code
+}
 
 // Answers per second are those until the last answer, as of a trial: time in which requests only failed after it is no
 // part of them. But where that time decides a condition on the rate, the condition is undecided.
@@ -53,5 +79,36 @@ func TestProbeRateIsUntilTheLastAnswer(t *testing.T) {
 			strings.Contains(got.String(), "until the end of the runs it is 20.0 /s") != (want == stat.Undecided) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
+	}
+}
+
+// Where a figure is the geometric mean of runs, it says so, and the mean that a condition names is not forgotten.
+func TestProbeNamesGeometricMeans(t *testing.T) {
+	const ms = time.Millisecond
+	p := probe{job: drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/", Concurrency: 1}}}
+	steady, code := p.printed(t, runsOf(0, 10*ms, 11*ms, 9*ms), "mean>5ms")
+	if strings.Contains(steady, "geometric") || strings.Contains(steady, "rtt *") || code != exitWorse {
+		t.Errorf("exit code %d: %s", code, steady)
+	}
+	// The logarithms have mean ln(900)/6 and standard deviation ln(900)/√6; t of 5 degrees of freedom is 2.5706, so the
+	// geometric mean is 3.11 ms (0.169 ms to 57.3 ms). The mean is 150.8 ms.
+	wild := runsOf(0, ms, ms, ms, ms, ms, 900*ms)
+	text, code := p.printed(t, wild, "mean>60ms", "mean>200ms", "mean<60ms", "mean>150us", "median<100us")
+	for _, want := range []string{
+		"rtt * 3.11 ms 169 µs 57.3 ms", "* the geometric mean of runs: they differ so much that an interval of their mean would",
+		"mean>60ms: undecided, 3.11 ms (169 µs to 57.3 ms), the geometric mean of runs; the mean of runs is 151 ms",
+		"mean>200ms: not met, 3.11 ms (169 µs to 57.3 ms), the geometric mean of runs",
+		"mean<60ms: undecided, 3.11 ms", "mean>150us: met, 3.11 ms", "median<100us: not met, 3.11 ms",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	if code != exitWorse {
+		t.Errorf("exit code %d", code)
+	}
+	p.asJSON = true
+	if text, _ := p.printed(t, wild, "mean>60ms"); strings.Count(text, `"method": "geometric mean of trial means`) < 2 {
+		t.Errorf("got %s", text)
 	}
 }

@@ -19,8 +19,8 @@ import (
 type probed struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
-	Mean   float64   `json:"mean"`
-	CI     []float64 `json:"ci"` // of the mean that Method names; null: there is none
+	Mean   float64   `json:"mean"` // over the runs, that which Method names
+	CI     []float64 `json:"ci"`   // of that mean; null: there is none
 	Method string    `json:"method"`
 }
 
@@ -160,7 +160,11 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 func writeFigures(w io.Writer, table []probed) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "figure\tmean of runs\t95 % from\tto\t")
+	marked := false
 	for _, x := range table {
+		if x.Method == geometric {
+			x.Name, marked = x.Name+" *", true
+		}
 		lo, hi := math.NaN(), math.NaN()
 		if x.CI != nil {
 			lo, hi = x.CI[0], x.CI[1]
@@ -168,7 +172,12 @@ func writeFigures(w io.Writer, table []probed) error {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t\n", x.Name, report.Format(x.Mean, x.Unit), report.Format(lo, x.Unit),
 			report.Format(hi, x.Unit))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil || !marked {
+		return err
+	}
+	_, err := fmt.Fprintln(w, hanging("* the geometric mean of runs: they differ so much that an interval of their mean "+
+		"would reach below zero"))
+	return err
 }
 
 // table summarizes the runs. A run without any answer has no latencies.
@@ -207,6 +216,9 @@ func (p *probe) table(all []figures) ([]probed, error) {
 	return out, nil
 }
 
+// geometric is the Method of a mean that is not the arithmetic one.
+const geometric = "geometric mean of trial means, t interval of their logarithms"
+
 // overRuns is the mean of the runs with its interval. What is measured here is
 // never below zero: where runs differ so much that the interval of their mean
 // would reach there, it is the geometric mean and the interval on the log scale.
@@ -230,8 +242,7 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 	if s, err = stat.Mean(logs, confidence); err != nil { // a zero among them
 		return x, nil
 	}
-	return probed{Mean: math.Exp(s.Center), CI: []float64{math.Exp(s.Lo), math.Exp(s.Hi)},
-		Method: "geometric mean of trial means, t interval of their logarithms"}, nil
+	return probed{Mean: math.Exp(s.Center), CI: []float64{math.Exp(s.Lo), math.Exp(s.Hi)}, Method: geometric}, nil
 }
 
 // A total is what all runs say together.
