@@ -40,6 +40,7 @@ type probe struct {
 	failIf     []string
 	strict     bool
 	bounds     []bound
+	broken     error // why the run after those that were made could not be; nil: all were
 }
 
 // probeConfidence is that of every interval over the runs of a probe, which has no study that could say another.
@@ -67,8 +68,10 @@ seconds. All requests that are due in --duration are sent, so a run takes longer
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
 percentile, as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means,
 percentiles and the rate are judged by their interval over the runs: if it contains the bound, the answer is
-"undecided". Failures and max are judged as counted. The exit code is 1 if a condition is met, or if one is undecided
-and --strict is given; otherwise 0. 2: the command line is wrong; 3: nothing could be measured.
+"undecided". Failures and max are judged as counted. A run in which every request failed has no times: a condition on
+them may be met by the other runs, but is not excluded. The exit code is 1 if a condition is met, or if one is undecided
+and --strict is given; otherwise 0. 2: the command line is wrong; 3: no condition is met, and no request was answered or
+a run could not be made.
 
 edgegauge compare compares two outputs of --json.
 
@@ -153,7 +156,8 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 			return exit{exitUnmeasured, errors.New("stopped; an incomplete probe prints no figures")}
 		}
 		if err != nil {
-			return exit{exitUnmeasured, err}
+			p.broken = err
+			break
 		}
 		x.quality = result.Quality
 		all = append(all, x)

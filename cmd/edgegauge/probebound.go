@@ -182,7 +182,8 @@ func (b bound) judge(all []figures, confidence float64) judged {
 	return j
 }
 
-// held is judge on an idle machine.
+// held is judge on an idle machine. A run without an answer has no times: the others may meet the bound, but do not
+// exclude it.
 func (b bound) held(all []figures, confidence float64) judged {
 	if b.figure == "failures" {
 		return b.ofFailures(totalOf(all))
@@ -190,14 +191,24 @@ func (b bound) held(all []figures, confidence float64) judged {
 	var values, toTheEnd []float64
 	for i, x := range all {
 		toTheEnd = append(toTheEnd, x.rateToTheEnd())
-		v, ok := b.ofRun(x)
-		if !ok {
+		switch v, ok := b.ofRun(x); {
+		case ok:
+			values = append(values, v)
+		case len(x.rtt) > 0:
 			return b.unknown(fmt.Sprintf("run %d has %d answers, and %s needs %d; make runs longer", i+1, len(x.rtt), b.of,
 				b.needs()))
 		}
-		values = append(values, v)
+	}
+	if len(values) == 0 {
+		return b.unknown("no request was answered")
 	}
 	j := b.over(values, confidence)
+	if len(values) < len(all) {
+		if j.Verdict == stat.Contradicted {
+			j.Verdict = stat.Undecided
+		}
+		j.Why = fmt.Sprintf("%d of %d runs had no answer, and the others were judged", silent(all), len(all))
+	}
 	if b.figure == "rate" && j.Verdict != stat.Undecided {
 		if end := b.over(toTheEnd, confidence); end.Verdict != j.Verdict {
 			j.Verdict = stat.Undecided
@@ -239,7 +250,10 @@ func (b bound) fact(v float64, why string) judged {
 // ofFailures judges failures, which are facts.
 func (b bound) ofFailures(t total) judged {
 	why := fmt.Sprintf("%d of %d requests failed", t.failed, t.sent)
-	if b.of == "share" {
+	switch {
+	case t.sent == 0:
+		return b.unknown("no request was sent")
+	case b.of == "share":
 		return b.fact(float64(t.failed)/float64(t.sent), why)
 	}
 	return b.fact(float64(t.failed), why)

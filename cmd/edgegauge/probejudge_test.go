@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +112,95 @@ func TestProbeNamesGeometricMeans(t *testing.T) {
 	p.asJSON = true
 	if text, _ := p.printed(t, wild, "mean>60ms"); strings.Count(text, `"method": "geometric mean of trial means`) < 2 {
 		t.Errorf("got %s", text)
+	}
+}
+
+// silentRun is one in which every request failed.
+func silentRun() figures {
+	return figures{sent: 100, failed: 100, why: "no response", quality: drive.DriverStats{Elapsed: time.Second}}
+}
+
+// A run in which every request failed does not take away what the others say, nor what its failures do.
+func TestProbeJudgesBesideARunThatFailed(t *testing.T) {
+	const ms = time.Millisecond
+	p := probe{job: drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/", Concurrency: 1}}}
+	broken := p
+	broken.broken = errors.New("connection refused")
+	asJSON := p
+	asJSON.asJSON = true
+	strict := p
+	strict.strict = true
+	one := append(runsOf(0, 10*ms, 11*ms, 9*ms, 10*ms, 10*ms), silentRun())
+	none := []figures{silentRun(), silentRun()}
+	for _, tt := range []struct {
+		p          probe
+		all        []figures
+		conditions string
+		code       int
+		want       string
+	}{
+		{p, one, "", exitDone, "warning: 1 of 6 runs had no answer: times and sizes are of the others"},
+		{p, one, "", exitDone, "rtt 10.0 ms"},
+		{p, one, "failures>0", exitWorse, "failures>0: met; 100 of 600 requests failed"},
+		{p, one, "p99>5ms", exitWorse, "p99>5ms: met, 10.0 ms"},
+		{p, one, "max>10.5ms", exitWorse, "max>10.5ms: met, 11.0 ms"},
+		{p, one, "p99>20ms", exitDone, "p99>20ms: undecided, 10.0 ms"},
+		{p, one, "max>20ms", exitDone, "undecided, 11.0 ms; 1 of 6 runs had no answer, and the others were judged"},
+		{strict, one, "p99>20ms", exitWorse, "which --strict counts as worse"},
+		// The rates are 100, 90.9, 111.1, 100, 100 and 0: their mean is 83.7, and the interval reaches from 40 to 127.
+		{p, one, "rate<30", exitDone, "rate<30: not met, 83.7 /s"},
+		{p, one, "rate<90", exitDone, "rate<90: undecided, 83.7 /s"},
+		{p, one, "rate<200", exitWorse, "rate<200: met, 83.7 /s"},
+		{p, append(none, runsOf(0, 10*ms)...), "rate<1", exitDone, "rate<1: undecided, 33.3 /s (0 /s to 177 /s)"},
+		{asJSON, one, "p99>5ms", exitWorse, `"verdict": "confirmed"`},
+		{p, none, "", exitUnmeasured, "error: http://127.0.0.1/: every request failed; first failure: no response"},
+		{p, none, "p99>20ms", exitUnmeasured, "every request failed"},
+		{strict, none, "p99>20ms", exitUnmeasured, "every request failed"},
+		{p, none, "failures>500", exitUnmeasured, "every request failed"},
+		{p, none, "failures>0", exitWorse, "failures>0: met; 200 of 200 requests failed"},
+		{p, none, "rate<100", exitWorse, "rate<100: met, 0 /s"},
+		{asJSON, none, "", exitUnmeasured, `"failures": 200`},
+		{asJSON, none, "p99>20ms", exitUnmeasured, `"why": "no request was answered"`},
+		{asJSON, none, "failures>1%", exitWorse, `"first_failure": "no response"`},
+		{p, []figures{{}}, "failures<5", exitUnmeasured, "no request was sent; raise --duration or --rate"},
+		{broken, nil, "failures<5", exitUnmeasured, "error: connection refused"},
+		{broken, runsOf(0, ms), "failures>0", exitUnmeasured, "error: connection refused"},
+		{broken, runsOf(7, ms), "failures>0", exitWorse, "warning: run 2 could not be made, so there is none after it either: " +
+			"connection refused"},
+	} {
+		var conditions []string
+		if tt.conditions != "" {
+			conditions = []string{tt.conditions}
+		}
+		text, code := tt.p.printed(t, tt.all, conditions...)
+		if code != tt.code || !strings.Contains(text, tt.want) {
+			t.Errorf("%s: exit code %d, want %d: %s; want %q", tt.conditions, code, tt.code, text, tt.want)
+		}
+		if tt.code == exitUnmeasured && !tt.p.asJSON && !strings.HasPrefix(text, " error: ") {
+			t.Errorf("%s: nothing was measured, and it prints %s", tt.conditions, text)
+		}
+	}
+}
+
+// A server that dies in the middle of a probe, after failures: that some requests failed stays true.
+func TestProbeOfAServerThatDies(t *testing.T) {
+	for condition, want := range map[string]int{"failures>0": exitWorse, "failures>1": exitUnmeasured} {
+		o, asked := newOwn(t), 0
+		s := httptest.NewUnstartedServer(nil)
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked++; asked == 3 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			if asked == 5 { // the last of the first run
+				s.Listener.Close()
+			}
+		})
+		s.Start()
+		defer s.Close()
+		out, code := o.run(t, "probe", s.URL, "--requests", "5", "--warmup", "0", "--runs", "3", "--fail-if", condition)
+		if code != want || !strings.Contains(out, "connection refused") ||
+			strings.Contains(out, "run 2 could not be made") != (want == exitWorse) {
+			t.Errorf("%s: exit code %d, want %d: %s", condition, code, want, out)
+		}
 	}
 }

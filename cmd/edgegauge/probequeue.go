@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
@@ -32,5 +34,22 @@ func (p *probe) warnings(all []figures, t total) []string {
 	if text := p.behind(all); text != "" {
 		out = append([]string{text}, out...)
 	}
+	if n := silent(all); n > 0 && n < len(all) {
+		out = append(out, fmt.Sprintf("%d of %d runs had no answer: times and sizes are of the others, and the rate of "+
+			"a run without an answer is 0", n, len(all)))
+	}
+	if p.broken != nil {
+		out = append(out, fmt.Sprintf("run %d could not be made, so there is none after it either: %v", len(all)+1, p.broken))
+	}
 	return out
+}
+
+// silent is how many runs had no answer.
+func silent(all []figures) (n int) {
+	for _, x := range all {
+		if len(x.rtt) == 0 {
+			n++
+		}
+	}
+	return n
 }

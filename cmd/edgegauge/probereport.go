@@ -25,19 +25,18 @@ type probed struct {
 }
 
 func (p *probe) print(w io.Writer, all []figures) error {
-	t := totalOf(all)
-	table, err := p.table(all)
-	if err != nil {
-		if p.asJSON && t.sent > 0 { // that requests failed is a figure, too
-			err = errors.Join(err, p.writeJSON(w, all, t, []probed{}, nil))
-		}
-		return exit{exitUnmeasured, err}
-	}
+	t, table := totalOf(all), p.table(all)
 	var judgements []judged
 	for _, b := range p.bounds {
 		judgements = append(judgements, b.judge(all, p.confidence))
 	}
 	verdict := verdictOf(judgements)
+	if err := p.unmeasured(t); err != nil && verdict != stat.Confirmed {
+		if p.asJSON && p.broken == nil && t.sent > 0 { // that requests failed is a figure, too
+			err = errors.Join(err, p.writeJSON(w, all, t, table, judgements))
+		}
+		return exit{exitUnmeasured, err}
+	}
 	if p.asJSON {
 		if err := p.writeJSON(w, all, t, table, judgements); err != nil {
 			return err
@@ -58,6 +57,19 @@ func (p *probe) print(w io.Writer, all []figures) error {
 		fmt.Fprintln(w, j)
 	}
 	return compareExit(verdict, p.undecidedExit())
+}
+
+// unmeasured says why there is nothing to judge by, unless what there is meets a condition.
+func (p *probe) unmeasured(t total) error {
+	switch {
+	case p.broken != nil:
+		return p.broken
+	case t.sent == 0:
+		return fmt.Errorf("%s: no request was sent; raise --duration or --rate", p.job.URL)
+	case t.failed == t.sent:
+		return fmt.Errorf("%s: every request failed; first failure: %s", p.job.URL, t.why)
+	}
+	return nil
 }
 
 // undecidedExit is the exit code of an answer that is undecided.
@@ -180,8 +192,8 @@ func writeFigures(w io.Writer, table []probed) error {
 	return err
 }
 
-// table summarizes the runs. A run without any answer has no latencies.
-func (p *probe) table(all []figures) ([]probed, error) {
+// table summarizes the runs. One without any answer has no times and sizes; its rate is zero.
+func (p *probe) table(all []figures) []probed {
 	rows := []struct {
 		name, unit string
 		values     []float64
@@ -189,22 +201,24 @@ func (p *probe) table(all []figures) ([]probed, error) {
 		{name: "rtt p99", unit: "s"},
 		{name: "response time", unit: "s"}, {name: "response time p99", unit: "s"}, {name: "request body", unit: "B"},
 		{name: "response body", unit: "B"}, {name: "answers", unit: "1/s"}}
+	rate := &rows[len(rows)-1]
 	for _, x := range all {
+		rate.values = append(rate.values, x.rate())
 		rtt, err := stat.WithinTrial(x.rtt)
 		if err != nil {
-			return nil, fmt.Errorf("%s: every request of a run failed; first failure: %s", p.job.URL, x.why)
+			continue
 		}
 		response, err := stat.WithinTrial(x.response)
 		if err != nil {
-			return nil, err
+			continue
 		}
 		n, answered := float64(x.sent), float64(len(x.rtt))
 		for i, v := range []float64{rtt.Mean * 1e-9, rtt.Median * 1e-9, rtt.P95 * 1e-9, rtt.P99 * 1e-9,
-			response.Mean * 1e-9, response.P99 * 1e-9, float64(x.out) / n, float64(x.in) / answered, x.rate()} {
+			response.Mean * 1e-9, response.P99 * 1e-9, float64(x.out) / n, float64(x.in) / answered} {
 			rows[i].values = append(rows[i].values, v)
 		}
 	}
-	var out []probed
+	out := []probed{}
 	for _, r := range rows {
 		x, err := overRuns(r.values, p.confidence)
 		if err != nil {
@@ -213,7 +227,7 @@ func (p *probe) table(all []figures) ([]probed, error) {
 		x.Name, x.Unit = r.name, r.unit
 		out = append(out, x)
 	}
-	return out, nil
+	return out
 }
 
 // geometric is the Method of a mean that is not the arithmetic one.
@@ -222,6 +236,7 @@ const geometric = "geometric mean of trial means, t interval of their logarithms
 // overRuns is the mean of the runs with its interval. What is measured here is
 // never below zero: where runs differ so much that the interval of their mean
 // would reach there, it is the geometric mean and the interval on the log scale.
+// With a zero among the runs there is no such mean, and the interval is cut off.
 func overRuns(values []float64, confidence float64) (probed, error) {
 	s, err := stat.Mean(values, confidence)
 	if err != nil {
@@ -239,10 +254,12 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 	for i, v := range values {
 		logs[i] = math.Log(v)
 	}
-	if s, err = stat.Mean(logs, confidence); err != nil { // a zero among them
+	of, err := stat.Mean(logs, confidence)
+	if err != nil { // a zero among them
+		x.CI, x.Method = []float64{0, s.Hi}, s.Method+", cut off at 0"
 		return x, nil
 	}
-	return probed{Mean: math.Exp(s.Center), CI: []float64{math.Exp(s.Lo), math.Exp(s.Hi)}, Method: geometric}, nil
+	return probed{Mean: math.Exp(of.Center), CI: []float64{math.Exp(of.Lo), math.Exp(of.Hi)}, Method: geometric}, nil
 }
 
 // A total is what all runs say together.
