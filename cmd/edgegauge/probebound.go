@@ -165,21 +165,38 @@ type judged struct {
 	Why     string       `json:"why"`
 }
 
-// judge holds the runs against the bound. What waiting for a CPU may explain is undecided.
+// judge holds the runs against the bound. What waiting for a CPU may explain is undecided, and so is what only those
+// requests keep to that were answered.
 func (b bound) judge(all []figures, confidence float64) judged {
-	j := b.held(all, confidence)
-	waiting := totalOf(all).starved
-	if b.figure == "failures" || j.Value == nil || !advise.WaitingTurns(waiting, *j.Value, j.Unit, b.at) {
-		return j
+	j, t := b.held(all, confidence), totalOf(all)
+	doubt := func(why string) {
+		if j.Verdict == stat.Undecided {
+			why = j.Why + "; " + why
+		}
+		j.Verdict, j.Why = stat.Undecided, why
 	}
-	if j.Verdict != stat.Undecided {
-		j.Verdict, j.Why = stat.Undecided, ""
-	} else {
-		j.Why += "; "
+	failed := float64(t.failed) / float64(max(1, t.sent))
+	if j.Verdict != stat.Undecided && (j.Verdict == stat.Confirmed) == b.less && b.ofAnswered(failed) {
+		doubt(fmt.Sprintf("%.3g %% of all requests have failed, and %s is of those that were answered: among all it is one "+
+			"that was not", 100*failed, b.of))
 	}
-	j.Why += fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a "+
-		"quieter machine", waiting)
+	if b.figure != "failures" && j.Value != nil && advise.WaitingTurns(t.starved, *j.Value, j.Unit, b.at) {
+		doubt(fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a quieter "+
+			"machine", t.starved))
+	}
 	return j
+}
+
+// ofAnswered reports whether so large a share of the requests failed that the percentile, or the greatest, of the times
+// of all of them is one of those, for which there is no time: it is not below any bound.
+func (b bound) ofAnswered(failed float64) bool {
+	switch {
+	case b.figure == "failures" || b.figure == "rate":
+		return false
+	case b.of == "max":
+		return failed > 0
+	}
+	return b.share() > 0 && failed > 1-b.share()
 }
 
 // held is judge on an idle machine. A run without an answer has no times: the others may meet the bound, but do not

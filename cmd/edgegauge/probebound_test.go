@@ -109,6 +109,46 @@ func TestConditionsOfProbe(t *testing.T) {
 	}
 }
 
+// The percentile of requests of which more failed than lie beyond it is that of those that were answered: among all it
+// is one that was not, and no bound is kept to by it. One that even those break is broken.
+func TestAPercentileOfAnsweredRequestsKeepsToNoBound(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		failed int // beside 100 that were answered, in each of three runs
+		text   string
+		want   stat.Verdict
+	}{
+		{1, "p99>20ms", stat.Contradicted}, {2, "p99>20ms", stat.Undecided}, {2, "rtt.p99>20ms", stat.Undecided},
+		{2, "p99>5ms", stat.Confirmed}, {2, "p95>20ms", stat.Contradicted}, {2, "mean>20ms", stat.Contradicted},
+		{0, "max>20ms", stat.Contradicted}, {1, "max>20ms", stat.Undecided}, {1, "max>5ms", stat.Confirmed},
+		{2, "median<20ms", stat.Confirmed}, {150, "median<20ms", stat.Undecided},
+		{150, "median<5ms", stat.Contradicted}, {2, "failures>1%", stat.Confirmed}, {2, "failures>2%", stat.Contradicted},
+		{150, "rate<50", stat.Contradicted},
+	} {
+		b, err := parseBound(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := b.judge(runsOf(tt.failed, 10*ms, 10*ms+ms/10, 10*ms-ms/10), 0.95)
+		if got.Verdict != tt.want || strings.Contains(got.Why, "answered") != (tt.want == stat.Undecided) {
+			t.Errorf("%d of %d failed, %s: got %s, want %s", tt.failed, 100+tt.failed, tt.text, got, tt.want)
+		}
+	}
+	b, _ := parseBound("p99>20ms")
+	starved := runsOf(5, 30*ms, 30*ms, 30*ms+ms/10)
+	for i := range starved {
+		starved[i].quality.RunQueueWait = starved[i].quality.Elapsed * 3 / 10
+	}
+	const want = "p99>20ms: undecided, 30.0 ms (29.9 ms to 30.2 ms); the driver waited for a CPU"
+	if got := b.judge(starved, 0.95).String(); !strings.HasPrefix(got, want) {
+		t.Errorf("what is broken, and waited: got %s, want %s", got, want)
+	}
+	const answered = "p99>40ms: undecided, 30.0 ms (29.9 ms to 30.2 ms); 4.76 % of all requests have failed, and p99 is of"
+	if b, _ = parseBound("p99>40ms"); !strings.HasPrefix(b.judge(starved, 0.95).String(), answered) {
+		t.Errorf("got %s, want %s", b.judge(starved, 0.95), answered)
+	}
+}
+
 // The verb itself: conditions decide the exit code, by a service whose time is
 // known; timers and the kind of loop are named; two outputs are compared.
 func TestProbeGates(t *testing.T) {
