@@ -393,6 +393,10 @@ func (f Forecasts) notes() []string {
 		say("", list(unlike, mostConcerned)+": not set against "+f.Rows[0].Name+", since one has measured what the other "+
 			"has not (the lines below say what): their order may turn with that")
 	}
+	if bounds := f.bounds(); len(bounds) > 0 {
+		say("", list(bounds, mostConcerned)+": not set against "+f.Rows[0].Name+", since what connecting takes is left out "+
+			"of both: their order may turn with that")
+	}
 	for _, r := range f.Rows {
 		if r.Err != nil {
 			say(r.Name, r.Err.Error())

@@ -19,10 +19,10 @@ func (r *Report) basisOf(treatment int, t battery.Traffic, over, unconnected boo
 }
 
 // toFirst is how many times as long the battery lasts with the treatment of a row as with the first one; false: they
-// are not to be compared.
+// are not to be compared. Of two lives that are at most so long nobody knows the ratio.
 func (f Forecasts) toFirst(row int) (battery.Ratio, bool) {
 	r, first := f.Rows[row], f.Rows[0]
-	if row == 0 || r.Err != nil || r.basis != first.basis || len(r.trials) == 0 {
+	if row == 0 || r.Err != nil || r.Unconnected || r.basis != first.basis || len(r.trials) == 0 {
 		return battery.Ratio{}, false
 	}
 	x, err := battery.Compare(r.trials, first.trials, f.Conditions)
@@ -34,6 +34,17 @@ func (f Forecasts) unlike() []string {
 	var out []string
 	for _, r := range f.Rows {
 		if r.Err == nil && r.basis != f.Rows[0].basis {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// bounds are the treatments that are not to be compared with the first one since of both connecting is left out.
+func (f Forecasts) bounds() []string {
+	var out []string
+	for i, r := range f.Rows {
+		if i > 0 && r.Err == nil && r.Unconnected && r.basis == f.Rows[0].basis {
 			out = append(out, r.Name)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // Lives whose intervals overlap are set against the first, with what radio and battery leave open of the ratio; not
 // where one has measured what the other has not: it would last longer for that alone.
 func TestLivesAreSetAgainstTheFirst(t *testing.T) {
-	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "energy": 0.01}
+	figures := map[string]float64{"wire_bytes": 500, "message_size": 100, "response_size": 200, "energy": 0.01, "rtt": 2,
+		"connection": 1}
 	k := lasting(t, "nb-iot", "2xAA")
 	all := []string{"nb-iot", "nb-iot"}
 	f := measuredOver(all, figures, store.Measured).Forecast(k, "")
@@ -55,6 +56,34 @@ func TestLivesAreSetAgainstTheFirst(t *testing.T) {
 			!strings.Contains(strings.Join(strings.Fields(text), " "), f.Rows[1].Name+": not set against "+f.Rows[0].Name) {
 			t.Errorf("without %s: got %v of\n%s", lacks, ratios, text)
 		}
+	}
+}
+
+// What connecting takes may turn the order of two lives of which it is left out: of those that are at most so long no
+// ratio is said. Here the one with fewer bytes, which would last longer, takes 2 s to connect.
+func TestLivesThatAreAtMostSoLongAreNotSetAgainstEachOther(t *testing.T) {
+	k := lasting(t, "lte-m", "2xAA")
+	cold := reporters[2:]
+	truth := measuring(cold, "lte-m", "rtt", "connection").Forecast(k, "")
+	if x, ok := truth.toFirst(1); order(truth) != "rest cold, mqtt cold" || !ok || !(x.Estimate < 1) ||
+		len(truth.bounds()) > 0 {
+		t.Errorf("with what connecting takes: %s, %+v, %v, %q", order(truth), x, ok, truth.bounds())
+	}
+	f := measuring(cold, "lte-m", "rtt").Forecast(k, "")
+	if _, ok := f.toFirst(1); order(f) != "mqtt cold, rest cold" || ok {
+		t.Errorf("without: %s, a ratio: %v", order(f), ok)
+	}
+	var text, data bytes.Buffer
+	if err := errors.Join(f.Text(&text), f.JSON(&data)); err != nil {
+		t.Fatal(err)
+	}
+	const says = "rest cold: not set against mqtt cold, since what connecting takes is left out of both"
+	if said := strings.Join(strings.Fields(text.String()), " "); strings.Contains(said, "to the first") ||
+		strings.Count(said, says) != 1 {
+		t.Errorf("got %s", text.String())
+	}
+	if strings.Count(data.String(), `"to_the_first": null`) != 2 || !strings.Contains(data.String(), says) {
+		t.Errorf("got %s", data.String())
 	}
 }
 
