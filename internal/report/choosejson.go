@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"math"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -42,23 +43,31 @@ type chosenCheck struct {
 	Doubt       string       `json:"doubt,omitempty"`
 }
 type chosenCandidate struct {
-	Rank       int            `json:"rank"` // by the first objective, among those alike in meeting the requirements
-	Treatment  string         `json:"treatment"`
-	Meets      string         `json:"meets"`
-	Objectives []chosenFigure `json:"objectives"`
-	Checks     []chosenCheck  `json:"requirements"`
-	Ratio      stat.Number    `json:"ratio_to_best"`
-	RatioCI    stat.Interval  `json:"ratio_ci"`
-	PHolm      stat.Number    `json:"p_holm"`
-	Noise      bool           `json:"within_noise"`
-	Same       bool           `json:"exactly_as_best,omitempty"` // then it is within_noise, too
-	Front      bool           `json:"pareto_front"`
-	BeatBy     string         `json:"beaten_by,omitempty"`
-	Unsure     bool           `json:"beaten_within_noise,omitempty"`
-	Odd        bool           `json:"mean_and_typical_disagree,omitempty"`
-	Turned     bool           `json:"better_in_common_blocks,omitempty"` // though it ranks behind the best
-	Starved    bool           `json:"starved,omitempty"`
-	Slowed     bool           `json:"waiting_may_explain,omitempty"` // then it is within_noise, too
+	Rank       int               `json:"rank"` // by the first objective, among those alike in meeting the requirements
+	Treatment  string            `json:"treatment"`
+	Meets      string            `json:"meets"`
+	Objectives []chosenFigure    `json:"objectives"`
+	Checks     []chosenCheck     `json:"requirements"`
+	Ratio      stat.Number       `json:"ratio_to_best"` // null: it is not compared, or by difference
+	RatioCI    stat.Interval     `json:"ratio_ci"`
+	Difference *chosenDifference `json:"difference_to_best,omitempty"`
+	PHolm      stat.Number       `json:"p_holm"`
+	Noise      bool              `json:"within_noise"`
+	Same       bool              `json:"exactly_as_best,omitempty"` // then it is within_noise, too
+	Front      bool              `json:"pareto_front"`
+	BeatBy     string            `json:"beaten_by,omitempty"`
+	Unsure     bool              `json:"beaten_within_noise,omitempty"`
+	Odd        bool              `json:"mean_and_typical_disagree,omitempty"`
+	Turned     bool              `json:"better_in_common_blocks,omitempty"` // though it ranks behind the best
+	Starved    bool              `json:"starved,omitempty"`
+	Slowed     bool              `json:"waiting_may_explain,omitempty"` // then it is within_noise, too
+}
+
+// A chosenDifference is how much more the first objective is than that of the best, where some value is not above 0.
+type chosenDifference struct {
+	Value    stat.Number   `json:"value"`
+	Interval stat.Interval `json:"interval"`
+	Unit     string        `json:"unit"`
 }
 
 // chosenFormat is the version of what JSON writes.
@@ -90,8 +99,12 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 	for i, x := range c.Candidates {
 		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{},
 			stat.Number(x.Ratio.Estimate),
-			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.PHolm), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure, x.Odd,
-			x.Turned, x.Starved, x.Slowed}
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, nil, stat.Number(x.PHolm), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure,
+			x.Odd, x.Turned, x.Starved, x.Slowed}
+		if none := math.NaN(); x.Difference {
+			y.Difference = &chosenDifference{y.Ratio, y.RatioCI, x.Objectives[0].Unit}
+			y.Ratio, y.RatioCI = stat.Number(none), stat.Interval{none, none}
+		}
 		for _, f := range x.Objectives {
 			y.Objectives = append(y.Objectives, of(f))
 		}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -159,6 +161,61 @@ func TestChooseSaysWhatMediansDoNotTell(t *testing.T) {
 		if strings.Contains(said, "no interval here: the median of 5 trials has none, that of 6 has") != tt.none ||
 			strings.Contains(said, "no median shows what a few slow requests take") != tt.slow {
 			t.Errorf("%s of %d trials: said %q", tt.figure, tt.trials, said)
+		}
+	}
+}
+
+// Where a value is not above 0 candidates are compared by difference, and JSON calls that no ratio: 1 J more than
+// hardly anything would be "as much as the best".
+func TestJSONCallsNoDifferenceARatio(t *testing.T) {
+	of := func(name string, joules ...float64) advise.Series {
+		s := advise.Series{Factors: []string{"stack"}, Levels: []string{name}, Side: measure.Client, Response: "energy",
+			Unit: "J"}
+		for i, x := range joules {
+			s.Trials = append(s.Trials, advise.TrialSummary{ID: i + 1, Block: i + 1, Mean: x, Median: x})
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		of         []advise.Series
+		ratio      bool
+		difference float64
+	}{
+		{[]advise.Series{of("a", 0.001, -0.001, 0.002, 0, 0.001), of("b", 1.001, 1, 1.002, 0.99, 1.01)}, false, 1},
+		{[]advise.Series{of("a", 0.501, 0.5, 0.502, 0.5, 0.5), of("b", 1.001, 1, 1.002, 0.99, 1.01)}, true, 0},
+	} {
+		c, err := advise.Choose(tt.of, []advise.Objective{{Term: advise.Term{Response: "energy", Figure: "mean"}}}, nil, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		var got struct {
+			Candidates []struct {
+				Treatment  string
+				Ratio      *float64  `json:"ratio_to_best"`
+				RatioCI    []float64 `json:"ratio_ci"`
+				Difference *struct {
+					Value    float64
+					Interval []float64
+					Unit     string
+				} `json:"difference_to_best"`
+			}
+		}
+		if err := errors.Join((Chosen{Levels: []LevelChoice{{Choice: c}}}).JSON(&out),
+			json.Unmarshal(out.Bytes(), &got)); err != nil || len(got.Candidates) != 2 {
+			t.Fatal(err, out.String())
+		}
+		x := got.Candidates[1]
+		if x.Treatment != "b" || (x.Ratio != nil) != tt.ratio || (x.RatioCI != nil) != tt.ratio ||
+			(x.Difference != nil) == tt.ratio {
+			t.Errorf("%+v", x)
+		}
+		if d := x.Difference; d != nil && (math.Abs(d.Value-tt.difference) > 1e-9 || d.Unit != "J" || len(d.Interval) != 2 ||
+			!(d.Interval[0] > 0.98 && d.Interval[0] < d.Value && d.Interval[1] < 1.02)) {
+			t.Errorf("%+v", d)
+		}
+		if x.Ratio != nil && !(*x.Ratio > 1.9 && *x.Ratio < 2.1) {
+			t.Errorf("a ratio of %v", *x.Ratio)
 		}
 	}
 }
