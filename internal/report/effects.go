@@ -415,11 +415,13 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	}
 	do, ok := doings[p.Response]
 	if ok && advise.Differ(c.Strata) && math.IsNaN(c.Published) { // an average would hold nowhere
-		if w := c.where(); len(w.other)+len(w.neither) > 0 {
+		switch w := c.where(); {
+		case len(w.other)+len(w.neither) == 0:
+			return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.best(), do[0],
+				do[1], c.other(), at, c.ratioOf(p), c.perStratum())
+		case len(w.other)+len(w.best) > 0: // else waiting may explain each by itself, and not all together
 			return c.whichWhere(p, at)
 		}
-		return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.best(), do[0],
-			do[1], c.other(), at, c.ratioOf(p), c.perStratum())
 	}
 	if !ok {
 		more, less := c.other(), c.best()

@@ -11,7 +11,7 @@ import (
 )
 
 // A whereText sorts the strata of a contrast by what their intervals say: an average, or who is better by and large, is
-// not what holds where the interval contains 1.
+// not what holds where the interval contains 1, or what waiting for a CPU may explain.
 type whereText struct {
 	best, other []advise.Stratum // where that level is the better one beyond doubt
 	neither     []advise.Stratum // where no difference is shown
@@ -19,11 +19,12 @@ type whereText struct {
 
 func (c LevelContrast) where() whereText {
 	var w whereText
+	most := max(1+1e-9, c.Wide) // more than rounding, where there is no spread, and than waiting makes
 	for _, s := range c.knownStrata() {
 		switch {
-		case s.Lo > 1+1e-9: // by more than rounding, where there is no spread
+		case s.Lo > most:
 			w.best = append(w.best, s)
-		case s.Hi < 1-1e-9:
+		case s.Hi < 1/most:
 			w.other = append(w.other, s)
 		default:
 			w.neither = append(w.neither, s)
@@ -60,7 +61,11 @@ func (c LevelContrast) whichWhere(p Panel, at string) string {
 	}
 	rest := ""
 	if len(w.neither) > 0 {
-		rest = "; no difference shown at " + strataText(w.neither)
+		beyond := ""
+		if c.Wide > 1 {
+			beyond = fmt.Sprintf(" beyond what waiting for a CPU may explain (a ratio of up to %s)", ratioText(c.Wide))
+		}
+		rest = "; no difference shown" + beyond + " at " + strataText(w.neither)
 	}
 	rest += "; ratios are " + c.ratioOf(p)
 	do, ok := doings[p.Response]

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A factor that matters at some levels of the others is not said to matter at all of them; nor is who is better there
@@ -63,5 +66,47 @@ func TestSentencesSayWhereALevelIsBetter(t *testing.T) {
 		if !found {
 			t.Errorf("%s: nothing is said", x.words)
 		}
+	}
+}
+
+// Where programs waited for a CPU a level is called the better one only at those levels of the others at which that
+// does not explain it, though it is by and large: 0.12 s in each second may be a ratio of 1/(1 - 1.2 · 0.12) = 1.168.
+func TestSentencesDecideNothingThatWaitingMayExplain(t *testing.T) {
+	const file = "study: s\nservice: monitor\nfactors: {stack: [rest, soap, cbor, protobuf], ip: [ipv4, ipv6]}\n" +
+		"design: {replications: 10}\n"
+	ratios := map[string]float64{"rest": 1.08, "soap": 2, "cbor": 1.5, "protobuf": 3} // of ipv6 to ipv4
+	for wait, want := range map[float64]string{
+		0:   "ipv4 answers sooner than ipv6; by how much depends on the other factors: ratio ipv6 to ipv4 is 1.0",
+		1.2: "; no difference shown beyond what waiting for a CPU may explain (a ratio of up to 1.168) at rest (1.0",
+	} {
+		w := world{method: store.Measured, quality: func(map[string]string, int) []store.Quality {
+			return []store.Quality{{Key: "span", Unit: "s", Value: 10}, {Key: "run_queue_wait_client", Unit: "s", Value: wait}}
+		}, value: func(at map[string]string, side measure.Side, response string) (mean, sd float64) {
+			if response != "rtt" || side != measure.Client {
+				return math.NaN(), 0
+			}
+			v := 0.010
+			if at["ip"] == "ipv6" {
+				v *= ratios[at["stack"]]
+			}
+			return v, v / 50
+		}}
+		says := strings.Join(effectsOf(t, reportOf(t, w.write(t, file)), "rtt").sentences(0.95, nil), "\n")
+		if !strings.Contains(says, want) ||
+			strings.Contains(says, "ipv4 answers sooner than ipv6 at cbor (1.") != (wait > 0) {
+			t.Errorf("waiting for %g s in 10: got %s, want %q", wait, says, want)
+		}
+	}
+	// What waiting may explain at each of them, and not at all of them together, is said of all.
+	at := func(name string, ratio, lo, hi float64) advise.Stratum {
+		return advise.Stratum{Levels: []string{name}, Comparison: stat.Comparison{Estimate: ratio, Lo: lo, Hi: hi}}
+	}
+	c := LevelContrast{Factor: "ip", Best: "ipv4", Other: "ipv6", PHolm: 1e-6, Wide: 1.38, Published: math.NaN(),
+		Comparison: stat.Comparison{Estimate: 1.44, Lo: 1.4, Hi: 1.48},
+		Strata:     []advise.Stratum{at("rest", 1.3, 1.25, 1.35), at("soap", 1.6, 1.37, 1.86)}}
+	const all = "ipv4 answers 1.440 times sooner than ipv6 (1.400 to 1.480; not the same everywhere: 1.300 (1.250 to 1.350) " +
+		"at rest, 1.600 (1.370 to 1.860) at soap)."
+	if got := c.Sentence(Panel{Side: measure.Client, Response: "rtt", Unit: "s"}, 0.95); got != all {
+		t.Errorf("got %s, want %s", got, all)
 	}
 }
