@@ -3,6 +3,8 @@ package javatest
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -30,8 +32,15 @@ func credentials(t *testing.T) map[string]string {
 	return c
 }
 
+// tickets counts those that a server sends to its client, which takes them.
+type tickets struct{ sent int }
+
+func (*tickets) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
+func (n *tickets) Put(string, *tls.ClientSessionState)      { n.sent++ }
+
 // Stacks are compared with the same handshake: clients offer one group and one
-// suite, and servers take no other.
+// suite, and servers take no other. Servers send no ticket: nobody uses it, and one
+// behind an answer had java.net.http close the connection that was to be kept.
 func TestHandshakeIsTheSame(t *testing.T) {
 	const group, suite = tls.X25519, tls.TLS_AES_128_GCM_SHA256
 	for _, f := range withTLS {
@@ -54,12 +63,18 @@ func TestHandshakeIsTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots})
+			var got tickets
+			conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots, ClientSessionCache: &got})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if s := conn.ConnectionState(); s.CurveID != group || s.CipherSuite != suite {
 				t.Errorf("the server takes %v and %s", s.CurveID, tls.CipherSuiteName(s.CipherSuite))
+			}
+			conn.SetDeadline(time.Now().Add(time.Minute))
+			fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", u.Host)
+			if said, err := io.ReadAll(conn); err != nil || len(said) == 0 || got.sent > 0 {
+				t.Errorf("until it closed after an answer, %d B, the server sent %d session tickets: %v", len(said), got.sent, err)
 			}
 			conn.Close()
 			if conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots,

@@ -9,14 +9,17 @@ import org.apache.cxf.configuration.jsse.TLSClientParameters;
 import org.apache.cxf.configuration.jsse.TLSServerParameters;
 import org.apache.cxf.interceptor.InterceptorProvider;
 import org.apache.cxf.transport.http.HTTPConduit;
-import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngine;
 import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngineFactory;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
 
 /** What CXF's stacks tell its HTTP transports: Jetty as the server, java.net.http as the client. */
 final class Transport {
   /** Of a client's request context: false gives it a connection of its own. */
   static final String SHARED = "share.httpclient.http.conduit";
+
+  /** Seconds of a server's sessions that are more than a ticket may last (RFC 8446, section 4.6.1): the JDK sends none. */
+  private static final int NO_TICKETS = 7 * 86_400 + 1;
 
   private Transport() {}
 
@@ -38,10 +41,16 @@ final class Transport {
     return base(setup, setup.port);
   }
 
-  /** The address with the port that the server listens on. */
+  /**
+   * The address with the port that the server listens on. Subtle: what Jetty notes in a session with its first request has the JDK send a ticket behind
+   * the answer, also to clients that take none, and java.net.http before Java 23 closes a connection that is to be kept if bytes lie unread on it when an
+   * answer ends (JDK-8330572). Nobody uses a ticket, so none is sent.
+   */
   static String listening(Bus bus, Setup setup) {
-    JettyHTTPServerEngine engine = engines(bus).retrieveJettyHTTPServerEngine(setup.port);
-    return base(setup, ((ServerConnector) engine.getConnector()).getLocalPort());
+    ServerConnector connector = (ServerConnector) engines(bus).retrieveJettyHTTPServerEngine(setup.port).getConnector();
+    if (tls(setup))
+      connector.getConnectionFactory(SslConnectionFactory.class).getSslContextFactory().getSslContext().getServerSessionContext().setSessionTimeout(NO_TICKETS);
+    return base(setup, connector.getLocalPort());
   }
 
   /** Whom a client believes; null without TLS. */
