@@ -42,14 +42,19 @@ type wideFigure struct {
 
 // wide are the figures that lack the precision asked for, the widest first. Of benches, a
 // figure without an interval lacks it, since more blocks may give it one, and of two benches
-// like these, which leave one degree of freedom, all do; of trials alone, what has no interval
-// has one value. If twice, a figure must have it with its last trial and without.
+// like these, which leave one degree of freedom, all do; of trials alone, one of a single trial
+// lacks it, and what else has no interval has one value. If twice, a figure must have it with
+// its last trial and without.
 func (r *Report) wide(twice bool) []wideFigure {
 	var wide []wideFigure
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		of := fmt.Sprintf("%s of %s at the %s", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side)
-		if why := r.unsure(c); why != "" {
+		why := r.unsure(c)
+		if c.on == nil && len(c.Points) == 1 {
+			why = "one trial"
+		}
+		if why != "" {
 			wide = append(wide, wideFigure{c.Treatment, math.Inf(1), of + " (" + why + ")"})
 			continue
 		}

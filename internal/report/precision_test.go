@@ -106,6 +106,23 @@ func TestPrecisionOfTheHeadline(t *testing.T) {
 	}
 }
 
+// One trial has no interval, so it has no precision either.
+func TestOneTrialHasNoPrecision(t *testing.T) {
+	dir := fabricated(t, "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [a, b]}\nresponses: [rtt]\n"+
+		"design: {replications: 6, precision: 50%}\n", func(at map[string]string, block int) float64 {
+		if at["stack"] == "b" && block > 1 {
+			return math.NaN()
+		}
+		return wobble(block)
+	})
+	if got, widest := wideOf(t, dir); !slices.Equal(got, []int{1}) || widest != "RTT of b at the client (one trial)" {
+		t.Errorf("got %v, %q", got, widest)
+	}
+	if said := reportOf(t, dir).precise(); said != nil {
+		t.Errorf("said %q", said)
+	}
+}
+
 // The report says which treatments have the precision and which have not, after how many trials,
 // and what ended it.
 func TestPrecisionIsSaid(t *testing.T) {
