@@ -97,8 +97,11 @@ func (r *Report) doubtPlacement() {
 // here reports whether a device is this machine, with limits or without.
 func (r *Report) here(device string) bool {
 	d, known := r.Facts.Devices[device]
-	return device == "local" || known && len(d.Emulation) == 0 && d.Agent == nil && !strings.Contains(device, "://")
+	return device == "local" || known && len(d.Emulation) == 0 && d.Agent == nil && !isBoard(device)
 }
+
+// isBoard reports whether a device is one that is reached over a network, by its name: ssh://pi@board.
+func isBoard(device string) bool { return strings.Contains(device, "://") }
 
 // doubtRamps warns where devices were switched on one after the other in some treatments and not in others. By
 // default that depends on the stack, which the trials know.

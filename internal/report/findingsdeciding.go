@@ -23,9 +23,9 @@ func (f finding) Deciding() []deciding {
 	meter := deciding{What: "A power meter in place of a model, on " + f.Paper.Boards + ". A pilot of 10 trials shows " +
 		"how many are enough; " + theirTrials(f.Paper), Command: f.onBoards("design.replications=10"),
 		Lacks: "boards and meters"}
-	board := deciding{What: "What stands for that of the paper: " + f.Paper.Boards, Command: f.onBoards(), Lacks: "boards"}
+	board := deciding{What: "A board like the paper's: " + f.Paper.Boards, Command: f.onBoards(), Lacks: "boards"}
 	all := board
-	all.What = "Not a matter of these claims alone: all of it on what stands for that of the paper, " + f.Paper.Boards
+	all.What = "Not a matter of these claims alone: all of it on hardware like the paper's, " + f.Paper.Boards
 	absent := deciding{What: "The published treatments that were not measured",
 		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
 	quiet := deciding{What: "The same trials while nothing else runs on the machine, or on one with more CPUs",

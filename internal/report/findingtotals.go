@@ -60,8 +60,8 @@ func (all allFindings) Answer() string {
 	if directions[1] == 0 || sizes[1] == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Which side is better holds in %d of the %d claims in which that is decided, by how much in %d "+
-		"of %d.", directions[0], directions[1], sizes[0], sizes[1])
+	text := fmt.Sprintf("The direction holds in %d of the %d claims where it could be decided, the size in %d of %d.",
+		directions[0], directions[1], sizes[0], sizes[1])
 	if directions[0]*sizes[1] > sizes[0]*directions[1] {
 		text += " The papers are a better guide to which stack wins than to what it gains."
 	}

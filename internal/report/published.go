@@ -50,7 +50,7 @@ func (r *Report) mapping() paper.Mapping {
 	pub := r.Study.Published
 	m := paper.Mapping{Responses: map[string]string{}, Fixed: map[string]string{}, Differs: pub.Differs}
 	for name := range r.Facts.Devices {
-		m.Board = m.Board || strings.Contains(name, "://")
+		m.Board = m.Board || isBoard(name)
 	}
 	for _, c := range pub.Columns {
 		m.Columns = append(m.Columns, paper.Column{Name: c.Name.Text, Source: c.Source.Text, Levels: c.Levels})

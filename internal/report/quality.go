@@ -239,9 +239,8 @@ func unsteady(all ...*Report) string {
 	if len(found) > 1 {
 		by += " to " + ratioText(slices.Max(found))
 	}
-	return fmt.Sprintf("Not steady: in %d of %d treatments a round trip in the last third of a trial takes another time "+
-		"than in its first (%s times as long). A mean of those depends on how long a trial and its warm-up are.",
-		len(found), treatments, by)
+	return fmt.Sprintf("Not steady: in %d of %d treatments round trips take %s times as long in the last third of a "+
+		"trial as in its first, so their means depend on how long the trial and its warm-up are.", len(found), treatments, by)
 }
 
 // drifts says how much a treatment's trials drift. An interval that contains 1 proves nothing: then it says what it
