@@ -143,6 +143,10 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.
 		return lab.Outcome{}, nil, exit{exitUsage, fmt.Errorf("the study is driven from %d benches (driven_from), and %d "+
 			"are named: add others to --benches", n, len(names))}
 	}
+	if e.Lab.Plan.Study.Design.Spread > 0 {
+		return lab.Outcome{}, nil, exit{exitUsage, errors.New("design.spread is for one machine: benches measure blocks as " +
+			"they come; set it to 0, or leave --benches out")}
+	}
 	var who wire.Credentials
 	var here *localFleet
 	var err error

@@ -127,8 +127,8 @@ var ErrStopped = errors.New("stopped")
 // Run conducts every trial that is not yet valid, block by block; an invalid
 // one is run again at the end of its block, at most Study.Retries times.
 func (l *Lab) Run(ctx context.Context) (Outcome, error) {
-	defer l.measures()()
-	c := conductor{Lab: l, began: time.Now(), trials: map[int]study.Trial{}}
+	c := conductor{Lab: l, began: time.Now(), trials: map[int]study.Trial{}, rest: l.measures()}
+	defer func() { c.rest() }()
 	for _, t := range l.Plan.Trials {
 		c.trials[t.ID] = t
 	}
@@ -151,6 +151,8 @@ type conductor struct {
 	began   time.Time
 	before  time.Duration // that earlier runs took
 	clean   int           // attempts that took their usual time, for the estimate
+	waited  time.Duration // for blocks that are spread, in this run
+	rest    func()        // tells other labs that this one does not measure
 }
 
 // blocks runs pending trials until none is left that may be run again.
@@ -165,6 +167,9 @@ func (c *conductor) blocks(ctx context.Context) error {
 				return err
 			}
 			continue
+		}
+		if err := c.awaitBlock(ctx, pending[0]); err != nil {
+			return err
 		}
 		for _, wave := range c.waves(pending) {
 			if err := c.conduct(ctx, wave); err != nil {
@@ -321,7 +326,9 @@ func (c *conductor) tell(t study.Trial, step string, failure error) {
 	}
 	p := Progress{Trial: t, Step: step, Failure: failure, Done: c.done, Total: len(c.trials), Failures: c.outcome.Invalid}
 	if c.clean > 0 {
-		p.Left = time.Since(c.began) / time.Duration(c.clean) * time.Duration(p.Total-p.Done)
+		p.Left = (time.Since(c.began) - c.waited) / time.Duration(c.clean) * time.Duration(p.Total-p.Done)
+		last := c.Plan.Trials[len(c.Plan.Trials)-1].Block
+		p.Left = max(p.Left, c.Plan.Study.Design.Gap()*time.Duration(last-t.Block))
 	}
 	c.Progress(p)
 }

@@ -50,6 +50,11 @@ func (r *Report) readFacts(s *store.Store) error {
 	if err != nil {
 		return err
 	}
+	began, ended, err := s.Span()
+	if err != nil {
+		return err
+	}
+	r.Within = ended.Sub(began)
 	if r.RawFacts, err = s.Facts(last); err != nil {
 		return err
 	}

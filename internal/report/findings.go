@@ -338,9 +338,9 @@ func (f finding) Measured() []string {
 	for _, t := range r.Trials {
 		refused += t.Refused
 	}
-	out := []string{fmt.Sprintf("Study %s: %d treatments, %d of %d trials valid. Replications of each treatment: %d; "+
+	out := []string{fmt.Sprintf("Study %s: %d treatments, %d of %d trials valid%s. Replications of each treatment: %d; "+
 		"%s. Attempts that the lab refused and repeated: %d. Seed %d.", codeSpan(r.Study.Name), len(r.Treatments), valid,
-		wanted, least,
+		wanted, r.within(), least,
 		theirTrials(f.Paper), refused, r.Study.Design.Seed),
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {

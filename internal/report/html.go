@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -208,9 +209,27 @@ func (r *Report) scope() string {
 	for _, t := range r.Treatments {
 		valid, wanted = valid+t.Valid, wanted+t.Wanted
 	}
-	return fmt.Sprintf("%s, %d of %s valid, %s intervals from trials%s%s",
+	return fmt.Sprintf("%s, %d of %s valid%s, %s intervals from trials%s%s",
 		plural.Count(len(r.Treatments), "treatment"),
-		valid, plural.Count(wanted, "trial"), percentOf(r.Study.Design.Confidence), r.onBenches(), r.time())
+		valid, plural.Count(wanted, "trial"), r.within(), percentOf(r.Study.Design.Confidence), r.onBenches(), r.time())
+}
+
+// within says in how much time all trials ran, since intervals hold for that time: hours later other figures may be
+// found. Of less than a minute nobody thinks otherwise.
+func (r *Report) within() string {
+	if r.Within < time.Minute {
+		return ""
+	}
+	return " within " + spanText(r.Within)
+}
+
+// spanText is a time that need not be exact.
+func spanText(d time.Duration) string {
+	unit := time.Second
+	if d >= time.Hour {
+		unit = time.Minute
+	}
+	return study.DurationText(d.Round(unit))
 }
 
 // time says what time is, where it is no clock's.

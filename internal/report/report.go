@@ -27,8 +27,9 @@ var Formats = map[string]func(*Report, io.Writer) error{
 type Report struct {
 	Study      study.Study
 	Dir        string
-	Started    time.Time // of the first run
-	StudyFile  string    // of the last run, in Dir
+	Started    time.Time     // of the first run
+	Within     time.Duration // in which all valid trials ran
+	StudyFile  string        // of the last run, in Dir
 	Factors    []string
 	Treatments []Treatment
 	Cells      []Cell // treatment by treatment, in the order of measure.Responses, client first

@@ -245,6 +245,7 @@ func SetupDifferences(old, new *Report) []string {
 func (r *Report) besideSettings() map[string]string {
 	y := r.Study
 	return map[string]string{"warm-up": fmt.Sprint(y.Design.WarmUp), "cool-down": fmt.Sprint(y.Design.CoolDown),
+		"spread": study.DurationText(y.Design.Spread),
 		"time": fmt.Sprint(y.Time), "failures": mayFail(y),
 		"pin":      fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
 		"timeouts": fmt.Sprintf("ready %v, request %v, trial %v", y.Timeouts.Ready, y.Timeouts.Request, y.Timeouts.Trial)}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -91,4 +93,33 @@ func TestNamesStayInTheDirectory(t *testing.T) {
 		}
 		ok(t, s.Close())
 	}
+}
+
+// The span of results is that of their valid attempts: one that was refused, hours before, is none of them.
+func TestSpanIsThatOfValidAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := create(t, 3)
+		defer s.Close()
+		attempt := func(trial int, valid bool) {
+			t.Helper()
+			a := must[*Attempt](t)(s.Begin(trial))
+			time.Sleep(time.Minute)
+			if valid {
+				ok(t, a.Commit(results, nil))
+			} else {
+				ok(t, a.Invalidate("it rained", "", nil))
+			}
+			time.Sleep(2 * time.Hour)
+		}
+		if began, ended, err := s.Span(); err != nil || !began.IsZero() || !ended.IsZero() {
+			t.Errorf("before: got %v to %v %v", began, ended, err)
+		}
+		attempt(1, false)
+		attempt(1, true)
+		attempt(2, true)
+		attempt(3, false)
+		if began, ended, err := s.Span(); err != nil || ended.Sub(began) != 2*time.Hour+2*time.Minute {
+			t.Errorf("got %v to %v %v, want 2h2m", began, ended, err)
+		}
+	})
 }

@@ -194,6 +194,23 @@ func (s *Store) readFacts(name string) (json.RawMessage, error) {
 	return text.Facts, checkFormat(s.path(name), int64(text.Format))
 }
 
+// Span is when the first valid attempt began and when the last ended; zero if there is none.
+func (s *Store) Span() (began, ended time.Time, err error) {
+	attempts, err := s.Attempts(0)
+	for _, a := range attempts {
+		if a.State != Valid {
+			continue
+		}
+		if began.IsZero() || a.Began.Before(began) {
+			began = a.Began
+		}
+		if a.Ended.After(ended) {
+			ended = a.Ended
+		}
+	}
+	return began, ended, err
+}
+
 // Took is how long all attempts took that ended. Of one that was interrupted nobody knows: the run after it
 // notes when, however much later.
 func (s *Store) Took() (time.Duration, error) {

@@ -22,6 +22,7 @@ var designKeys = []key{
 		s.Design.WarmUp, s.Design.warmth = r.span("warmup", n), true
 	}},
 	{"cooldown", func(r *reader, s *Study, n *node) { s.Design.CoolDown, _ = r.duration("cooldown", n, 0) }},
+	{"spread", func(r *reader, s *Study, n *node) { s.Design.Spread, _ = r.duration("spread", n, 0) }},
 	{"precision", func(r *reader, s *Study, n *node) {
 		if n.kind != scalar || n.text != "off" {
 			s.Design.Precision = r.openRatio("precision", n, 0, 1)
@@ -79,6 +80,9 @@ func (r *reader) design(s *Study, n *node) {
 		return
 	}
 	d := &s.Design
+	if d.Spread > 0 && d.Replications < 2 {
+		r.fail(n.get("spread").pos, "one block cannot be spread", "write replications: 2 or more, or remove spread")
+	}
 	if d.Precision == 0 {
 		if b := n.get("budget"); b != nil {
 			if p := n.get("precision"); p == nil {

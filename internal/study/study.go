@@ -48,6 +48,7 @@ type Design struct {
 	Seed         uint64 // fixes the order and every other random choice
 	WarmUp       Span   // driven but not recorded
 	CoolDown     time.Duration
+	Spread       time.Duration // from when the first block begins until the last does, at least; 0: no wait
 	Precision    float64 // half-width over mean to reach by more blocks; 0: no more blocks
 	Budget       Budget  // of those blocks
 	Confidence   float64 // of every interval
@@ -55,6 +56,14 @@ type Design struct {
 	Incomplete   bool    // a bench that cannot run a treatment measures the others
 
 	warmth bool // the file says what the warm-up is
+}
+
+// Gap is how long after the block before it a block begins, at the earliest.
+func (d Design) Gap() time.Duration {
+	if d.Replications < 2 {
+		return 0
+	}
+	return d.Spread / time.Duration(d.Replications-1)
 }
 
 // SaysWarmUp reports whether the study says what the warm-up is, and be it none.

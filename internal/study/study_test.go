@@ -156,7 +156,8 @@ func TestEveryKey(t *testing.T) {
 		t.Errorf("Setup: got\n%+v, want\n%+v", got, want)
 	}
 	design := Design{Replications: 5, Seed: 42, WarmUp: Span{Time: 3 * time.Second}, warmth: true,
-		CoolDown: 500 * time.Millisecond, Precision: 0.02, Budget: Budget{Time: time.Hour}, Confidence: 0.99}
+		CoolDown: 500 * time.Millisecond, Spread: 6 * time.Hour, Precision: 0.02, Budget: Budget{Time: time.Hour},
+		Confidence: 0.99}
 	if s.Design != design {
 		t.Errorf("Design: got %+v, want %+v", s.Design, design)
 	}

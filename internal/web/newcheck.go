@@ -111,6 +111,7 @@ func (s *Server) foreseen(p study.Plan) []string {
 	for _, w := range waves {
 		least += w + p.Study.Design.CoolDown
 	}
+	least = max(least, p.Study.Design.Spread)
 	var out []string
 	if least > 0 {
 		out = append(out, "at least "+least.Round(time.Second).String()+" by its settings alone: requests and pauses")
@@ -120,7 +121,7 @@ func (s *Server) foreseen(p study.Plan) []string {
 			continue
 		}
 		if pace := paceOf(f.place); pace > 0 {
-			all := (pace + p.Study.Design.CoolDown) * time.Duration(len(waves))
+			all := max((pace+p.Study.Design.CoolDown)*time.Duration(len(waves)), p.Study.Design.Spread)
 			out = append(out, fmt.Sprintf("about %v if its trials take as long as those in %s: %s each",
 				all.Round(time.Second), f.Shown(), report.Format(pace.Seconds(), "s")))
 			if size := f.size() / int64(f.Valid); size > 0 {
