@@ -82,6 +82,8 @@ var pythonMutants = []mutant{
 	{"connection per-request", `if line["connection"] == "per-request" or response.will_close:`,
 		`if response.will_close:`},
 	{"connection keep-alive", `if line["connection"] == "per-request" or response.will_close:`, `if True:`},
+	{"connection keep-alive", `if line["connection"] == "per-request" or response.will_close:`,
+		`if line["connection"] == "per-request" or response.will_close or x["seq"] == 9:`},
 	{"client gives up", `timeout=timeout)`, `timeout=None)`},
 	{"client gives up", `timeout=timeout)`, `timeout=timeout / 1000)`},
 	{"paces requests", `if due > now() - start:`, `if False:`},

@@ -265,3 +265,14 @@ func TestConnectionsAreThoseOfTheURL(t *testing.T) {
 		}
 	}
 }
+
+// A connection that is to be kept is kept: a client that makes one anew now and then has handshakes in its round trips.
+func TestConnectionsAreAsManyAsTold(t *testing.T) {
+	for how, want := range map[string]int{"keep-alive": 1, "pipelined": 1, "multiplexed": 1, "per-request": 25} {
+		for many := range 30 {
+			if err := connectedAsTold(how, many); (err == nil) != (many == want) {
+				t.Errorf("%s, %d connections: got %v, want %d", how, many, err, want)
+			}
+		}
+	}
+}
