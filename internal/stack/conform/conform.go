@@ -196,6 +196,9 @@ func (c suite) server(held *programs, s string, swept, first bool) {
 	if first && c.has("client") {
 		c.connections(held, s, add)
 	}
+	if first && c.certified() && c.representative() {
+		add(noCertificate, func(_ *stack.Conn, url string) error { return c.asksForNoCertificate(url) })
+	}
 	if first && crossed && c.handshaken() {
 		add(wholeHandshakes+", "+peer.Name+" asks", func(srv *stack.Conn, url string) error {
 			return c.shakesHands(srv, peer, nil, s, url)

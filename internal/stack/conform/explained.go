@@ -31,7 +31,9 @@ func Checks() []Check {
 			"what the server says in the clear is read from the wire. No session is resumed, the key exchange is by X25519 " +
 			"(TLS), the cipher suite is the one of doc/method.md (Go's TLS 1.3 has ChaCha20 on a CPU without instructions " +
 			"for AES), and no round trip is lost by a key of another group. Not checked of QUIC, whose handshakes are " +
-			"encrypted."},
+			"encrypted. Before TLS 1.3, and in DTLS, the server asks for no certificate of the client."},
+		{noCertificate, "A client with TLS or QUIC shakes hands with the server, which must not ask for its certificate: " +
+			"no security here has one, and a server that asks names each authority that it believes, 15 kB of Java's own."},
 		{"refuses wrong fields", "The server refuses JSON in which a field is missing, of another type, or out of " +
 			"range. A server that checks less does less work than others, so its times cannot be compared."},
 		{"server writes the canonical form", "Where the contract defines one form (JSON, CBOR, MessagePack, protobuf, " +

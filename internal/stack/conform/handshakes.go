@@ -26,6 +26,7 @@ type negotiated struct {
 	group   uint16 // of the key exchange; 0: there is none, or it is not said in the clear
 	resumed bool   // a session of before: no certificate, no key exchange of its own
 	retried bool   // the client's first key was of a group that the server did not want
+	asked   bool   // before TLS 1.3: for a certificate of the client's
 }
 
 // x25519 is the group that all stacks have (doc/method.md).
@@ -64,6 +65,8 @@ func (c suite) judgeHandshake(n negotiated, quick bool) error {
 	case n.resumed:
 		return errors.New("the session of a connection before was resumed: per-request means a whole handshake each time; " +
 			"use no tickets and no cache of sessions")
+	case n.asked:
+		return errAsksForCertificate
 	case n.retried:
 		return errors.New("the server asked for another group, which takes one round trip more: offer X25519 alone")
 	case n.suite != want && !gos:
@@ -223,6 +226,8 @@ func readHandshake(said []byte, dtls bool) (n negotiated, err error) {
 			if len(m.body) > 2 && m.body[0] == 3 {
 				n.group = binary.BigEndian.Uint16(m.body[1:])
 			}
+		case 13: // CertificateRequest
+			n.asked = true
 		case 14: // ServerHelloDone
 			done = true
 		}
