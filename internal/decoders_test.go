@@ -52,7 +52,7 @@ var decoders = map[string]map[string]string{
 		"no: the lab's":    "sentModel",
 	},
 	"internal/instrument/packet": {"FuzzAnalyze": "NewReader"},
-	"internal/kernel":            {"no: the kernel's": "parseSockets"},
+	"internal/kernel":            {"no: the kernel's": "eachSocket"},
 	"internal/lab": {
 		"internal/stack.FuzzConn":                "Lab.showDevices trialRunner.takePopulation",
 		"internal/device/rpc.FuzzFrames":         "helper.handle",

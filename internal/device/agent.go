@@ -297,6 +297,8 @@ func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, str
 		return with(args, func(x processArgs) (any, error) { return a.kill(x) })
 	case opUsage:
 		return with(args, func(x processArgs) (any, error) { return a.usage(x) })
+	case opConnections:
+		return with(args, func(x connectionsArgs) (any, error) { return a.connections(x) })
 	case opPut:
 		return with(args, func(x fileArgs) (any, error) { return a.put(x, streams) })
 	case opGet:

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,6 +111,21 @@ func TestProcessOnABoard(t *testing.T) {
 	}
 	if u, err := p.Usage(); err != nil || u.PeakRSS < 100_000 {
 		t.Errorf("got %+v, %v", u, err)
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	want := []kernel.Connection{{Client: client.LocalAddr().(*net.TCPAddr).AddrPort(), Open: true}}
+	known, err := p.Connections(l.Addr().(*net.TCPAddr).AddrPort()) // its network is this process's
+	if err != nil || !slices.Equal(known, want) {
+		t.Errorf("got connections %v, %v, want %v", known, err, want)
 	}
 	p.Stdin.Close()
 	if rest, err := io.ReadAll(out); string(rest) != "red\n" || err != nil {

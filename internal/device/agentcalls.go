@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,8 @@ const (
 	opClock   = "clock"   // → instant
 
 	opDescribe = "describe" // observeArgs → described
+
+	opConnections = "connections" // connectionsArgs → []kernel.Connection
 )
 
 type startArgs struct {
@@ -54,6 +57,11 @@ type startResult struct {
 
 type processArgs struct {
 	PID int `json:"pid"`
+}
+
+type connectionsArgs struct {
+	PID    int            `json:"pid"`
+	Server netip.AddrPort `json:"server"`
 }
 
 // fileArgs name a file or folder below the agent's.
@@ -176,6 +184,14 @@ func (a *agent) usage(x processArgs) (any, error) {
 		return nil, err
 	}
 	return p.Usage()
+}
+
+func (a *agent) connections(x connectionsArgs) (any, error) {
+	p, err := a.process(processArgs{x.PID})
+	if err != nil {
+		return nil, err
+	}
+	return p.Connections(x.Server)
 }
 
 func (a *agent) put(x fileArgs, streams []*rpc.Stream) (any, error) {

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -47,6 +49,9 @@ type Process struct {
 	group      tracker // of its processes; empty: none, or on another machine
 	exit       chan Exit
 	usage      func() (Usage, error) // where it is more than used with that group; nil: it is not
+
+	// connections asks another machine's kernel; nil: it runs on this one.
+	connections func(server netip.AddrPort) ([]kernel.Connection, error)
 
 	adopter       int           // PID of its supervisor, whose child becomes what leaves its parent; 0: on another machine
 	adoptedBefore time.Duration // CPU time of all that the supervisor had waited for before this program

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -133,12 +134,13 @@ func TestHungMachineIsAsked(t *testing.T) {
 			most time.Duration
 		}
 		for what, x := range map[string]asking{
-			"facts":    {func(ctx context.Context) error { _, err := r.Facts(ctx); return err }, Silence},
-			"check":    {func(ctx context.Context) error { _, err := r.Check(ctx); return err }, Silence},
-			"folder":   {func(ctx context.Context) error { _, err := r.Make(ctx, "x"); return err }, Silence},
-			"describe": {func(ctx context.Context) error { _, err := r.Describe(ctx, "avr", nil); return err }, Silence},
-			"clock":    {func(ctx context.Context) error { _, _, err := r.Clock(ctx); return err }, Silence},
-			"usage":    {func(context.Context) error { _, err := p.Usage(); return err }, patience},
+			"facts":       {func(ctx context.Context) error { _, err := r.Facts(ctx); return err }, Silence},
+			"check":       {func(ctx context.Context) error { _, err := r.Check(ctx); return err }, Silence},
+			"folder":      {func(ctx context.Context) error { _, err := r.Make(ctx, "x"); return err }, Silence},
+			"describe":    {func(ctx context.Context) error { _, err := r.Describe(ctx, "avr", nil); return err }, Silence},
+			"clock":       {func(ctx context.Context) error { _, _, err := r.Clock(ctx); return err }, Silence},
+			"usage":       {func(context.Context) error { _, err := p.Usage(); return err }, patience},
+			"connections": {func(context.Context) error { _, err := p.Connections(netip.AddrPort{}); return err }, patience},
 		} {
 			began := time.Now()
 			if err := x.ask(t.Context()); err == nil || time.Since(began) != x.most {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path"
 	"path/filepath"
@@ -112,6 +113,12 @@ func (r *Remote) Start(ctx context.Context, c Command) (*Process, error) {
 		defer cancel()
 		err = r.call(ctx, opUsage, it, &u)
 		return u, err
+	}
+	p.connections = func(server netip.AddrPort) (known []kernel.Connection, err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		err = r.call(ctx, opConnections, connectionsArgs{got.PID, server}, &known)
+		return known, err
 	}
 	go func() {
 		var e Exit

@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -106,4 +107,13 @@ func (p *Process) Stopped() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// Connections lists the TCP connections to a server that the program's network namespace knows. They may be those of
+// any process in it: the server's address tells them apart.
+func (p *Process) Connections(server netip.AddrPort) ([]kernel.Connection, error) {
+	if p.connections != nil {
+		return p.connections(server)
+	}
+	return kernel.Connections(p.PID, server)
 }

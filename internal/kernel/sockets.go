@@ -92,29 +92,45 @@ func noProcess(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors
 
 // parseSockets reads one of the kernel's tables.
 func parseSockets(table io.Reader, network string, wanted func(inode uint64) bool) (found []Socket, err error) {
+	err = eachSocket(table, func(row socketRow) error {
+		if network[:3] == "tcp" && row.state != tcpListen {
+			return nil
+		}
+		local, err1 := procAddress(row.local)
+		remote, err2 := procAddress(row.remote)
+		inode, err3 := strconv.ParseUint(row.inode, 10, 64)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		if wanted(inode) {
+			found = append(found, Socket{network, local, remote})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// A socketRow is what a line of the kernel's tables says of a socket, as it stands there.
+type socketRow struct{ local, remote, state, inode string }
+
+// States of TCP as the tables have them (include/net/tcp_states.h).
+const tcpEstablished, tcpListen = "01", "0A"
+
+// eachSocket hands on the lines of one of the kernel's tables.
+func eachSocket(table io.Reader, do func(socketRow) error) error {
 	lines := bufio.NewScanner(table)
 	lines.Scan() // the heading
 	for lines.Scan() {
 		// sl, local, remote, state, queues, timer, retransmissions, uid, timeout, inode
 		f := strings.Fields(lines.Text())
 		if len(f) < 10 {
-			return nil, fmt.Errorf("a socket's line is incomplete: %q", lines.Text())
+			return fmt.Errorf("a socket's line is incomplete: %q", lines.Text())
 		}
-		const listening = "0A"
-		if network[:3] == "tcp" && f[3] != listening {
-			continue
-		}
-		local, err1 := procAddress(f[1])
-		remote, err2 := procAddress(f[2])
-		inode, err3 := strconv.ParseUint(f[9], 10, 64)
-		if err := errors.Join(err1, err2, err3); err != nil {
-			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
-		}
-		if wanted(inode) {
-			found = append(found, Socket{network, local, remote})
+		if err := do(socketRow{local: f[1], remote: f[2], state: f[3], inode: f[9]}); err != nil {
+			return fmt.Errorf("%q: %w", lines.Text(), err)
 		}
 	}
-	return found, lines.Err()
+	return lines.Err()
 }
 
 // procAddress reads the kernel's ADDRESS:PORT: the address in words of 32 bits in

@@ -1,0 +1,128 @@
+package kernel
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+)
+
+// A connection is known while it is open, and for a while when it is closed; a socket of IPv6 serves IPv4, too.
+func TestConnectionsToAServer(t *testing.T) {
+	for _, listens := range []struct{ network, at, dials string }{
+		{"tcp4", "127.0.0.3:0", "127.0.0.3"}, {"tcp", ":0", "127.0.0.1"},
+	} {
+		l, err := net.Listen(listens.network, listens.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		server := netip.AddrPortFrom(netip.MustParseAddr(listens.dials), uint16(l.Addr().(*net.TCPAddr).Port))
+		other, err := net.Listen("tcp4", "127.0.0.4:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if got, err := Connections(os.Getpid(), server); len(got) > 0 || err != nil {
+			t.Errorf("a server that nobody has asked: %v, %v", got, err)
+		}
+		dialed(t, other)
+		dialed(t, l) // stays open
+		near, far := dialed(t, l), dialed(t, l)
+		near.client.Close() // the end that closes first remembers
+		near.server.Close()
+		far.server.Close()
+		far.client.Close()
+		open := 0
+		known, err := Connections(os.Getpid(), server)
+		for _, c := range known {
+			if c.Open {
+				open++
+			}
+		}
+		if err != nil || len(known) != 3 || open != 1 {
+			t.Errorf("%s: got %v, %v, want one that is open and two that were", listens.at, known, err)
+		}
+		for _, p := range []pair{near, far} {
+			if end := p.client.LocalAddr().(*net.TCPAddr).AddrPort(); !containsClosed(known, end) {
+				t.Errorf("%v is not among the closed ones of %v", end, known)
+			}
+		}
+	}
+	if got, err := Connections(1<<30, netip.MustParseAddrPort("127.0.0.1:80")); err == nil {
+		t.Errorf("a process that there is not: %v", got)
+	}
+}
+
+// A pair is both ends of a connection.
+type pair struct{ client, server net.Conn }
+
+func dialed(t *testing.T, l net.Listener) pair {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	host := "127.0.0.1"
+	if a := l.Addr().(*net.TCPAddr).AddrPort().Addr(); !a.IsUnspecified() {
+		host = a.String()
+	}
+	client, err := net.Dial("tcp4", net.JoinHostPort(host, port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close(); server.Close() })
+	return pair{client, server}
+}
+
+func containsClosed(known []Connection, client netip.AddrPort) bool {
+	for _, c := range known {
+		if c.Client == client && !c.Open {
+			return true
+		}
+	}
+	return false
+}
+
+// Where both ends are in one namespace a connection has two lines, and is open as long as both say so.
+func TestEndsOfAConnection(t *testing.T) {
+	line := func(local, remote, state string) string {
+		return "   0: " + local + " " + remote + " " + state +
+			" 00000000:00000000 00:00000000 00000000     0        0 42 1 0\n"
+	}
+	const server, client, other = "0100007F:1F90", "0100007F:C000", "0200007F:1F90" // as a little-endian machine has it
+	for what, tt := range map[string]struct {
+		table       string
+		known, open int
+	}{
+		"two ends":              {line(server, client, "01") + line(client, server, "01"), 1, 1},
+		"the client has closed": {line(server, client, "08") + line(client, server, "05"), 1, 0},
+		"one end waits":         {line(client, server, "06"), 1, 0},
+		"a server that listens": {line(server, "00000000:0000", "0A"), 0, 0},
+		"another server":        {line(other, client, "01"), 0, 0},
+	} {
+		at, err := procAddress(server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := connectionTable{server: at}
+		if err := known.read(strings.NewReader("heading\n" + tt.table)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		open := 0
+		for _, c := range known.found {
+			if c.Open {
+				open++
+			}
+		}
+		if len(known.found) != tt.known || open != tt.open {
+			t.Errorf("%s: got %v, want %d, %d of them open", what, known.found, tt.known, tt.open)
+		}
+	}
+	known := connectionTable{server: netip.MustParseAddrPort("127.0.0.1:8080")}
+	if err := known.read(strings.NewReader("heading\n" + line("01007F:1F90", client, "01"))); err == nil {
+		t.Errorf("got %v of what is no table", known.found)
+	}
+}
