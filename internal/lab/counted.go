@@ -131,6 +131,7 @@ func (in *inside) job() ([]byte, []device.File, error) {
 	j := job{
 		Seed: t.seed(), Serve: t.serve(loopback(t.setup.IP), serverKeys, "", t.setup.Sensor), Call: t.call(clientKeys),
 		Run: t.recordedRun(), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
+		Keeps: connectionsAsked(t.setup) > 0,
 	}
 	if run, wanted := t.warmUpRun(); wanted {
 		j.WarmUp = &run
@@ -190,7 +191,7 @@ func (in *inside) unpack() error {
 		return fmt.Errorf("%s; see %s", o.Failed, t.programs.server.log)
 	}
 	c := &t.course
-	c.url, c.warmUp, c.phases, c.usage = o.Served.URL, o.WarmUp, o.Phases, o.Usage
+	c.url, c.warmUp, c.phases, c.usage, c.connections = o.Served.URL, o.WarmUp, o.Phases, o.Usage, o.Connections
 	c.warmUp.Span = stack.Span{} // not on the lab's clock
 	for side := range c.usage {
 		for when := range c.usage[side] {

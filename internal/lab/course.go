@@ -37,6 +37,9 @@ type course struct {
 	population *population.Result
 	ends       [2]stack.End // what the programs said at the end of their records
 	recorders  []*recorder  // of the recorded run: their files may still be written
+	census     [2]census    // by the kernel of each side's program
+	// connections are how many a client that is to keep them had, at least; 0: nobody knows
+	connections int
 }
 
 // cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -52,6 +54,8 @@ type fakeStack struct {
 	exits [2]device.Exit
 	// stopped are the programs' processes that a signal has stopped.
 	stopped []int
+	// connections are what a side's kernel knows, each time it is asked; nil: of none.
+	connections func(side int) ([]kernel.Connection, error)
 }
 
 // soundStack keeps the protocol.
@@ -180,6 +184,13 @@ func (p *fakeProcess) act(a act) bool {
 func (p *fakeProcess) Stopped() []int               { return p.stack.stopped }
 func (p *fakeProcess) Usage() (device.Usage, error) { return p.stack.usage(p.side) }
 func (p *fakeProcess) Exited() <-chan device.Exit   { return p.exited }
+
+func (p *fakeProcess) Connections(netip.AddrPort) ([]kernel.Connection, error) {
+	if p.stack.connections == nil {
+		return nil, nil
+	}
+	return p.stack.connections(p.side)
+}
 
 func (p *fakeProcess) Stop(ctx context.Context, grace time.Duration) (device.Exit, bool) {
 	p.nearIn.Close()

@@ -128,6 +128,7 @@ func (t *trialRunner) summarize() {
 	if n := c.ends[atClient].Reconnects; n > 0 {
 		f.note("reconnects", "1", float64(n))
 	}
+	t.noteConnections()
 	if n := c.ends[atClient].Unsure; n > 0 {
 		f.note("unsure_answers", "1", float64(n))
 	}

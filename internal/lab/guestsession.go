@@ -26,6 +26,7 @@ type job struct {
 	Run    stack.Run     `json:"run"`
 	Ready  time.Duration `json:"ready"` // within which a program says that it is, on the device's clock; 0: no limit
 	Limit  time.Duration `json:"limit"` // of the whole trial, on the device's clock; 0: none
+	Keeps  bool          `json:"keeps"` // the client is to keep its connections, so they are counted
 }
 
 // An outcome is what the device says of the trial, before both sides' records.
@@ -38,6 +39,8 @@ type outcome struct {
 	Elapsed time.Duration      `json:"elapsed"` // from the recorded run's begin until the server had reported
 	Failed  string             `json:"failed"`  // why there are no records
 	Logs    [2]string          `json:"logs"`
+	// Connections are how many a client that is to keep them had, at least; 0: nobody knows
+	Connections int `json:"connections"`
 }
 
 // Conduct conducts a job on the device it runs on, and returns what the lab
@@ -75,7 +78,8 @@ type conducted struct {
 	dir     string
 	out     outcome
 	records [2]bytes.Buffer
-	process [2]*device.Process
+	process [2]process
+	census  census
 }
 
 func (c *conducted) log(verb string) string { return c.dir + "/" + verb + ".log" }
@@ -117,6 +121,7 @@ func (c *conducted) converse(ctx context.Context, s *stack.Session) (err error) 
 		return err
 	}
 	c.job.Call.URL = c.out.Served.URL
+	c.countConnections(beforeClient)
 	if c.out.Called, err = s.StartClient(ctx, c.job.Call); err != nil {
 		return err
 	}
@@ -125,10 +130,15 @@ func (c *conducted) converse(ctx context.Context, s *stack.Session) (err error) 
 			return err
 		}
 	}
+	c.countConnections(whenWarm)
 	if err := c.readUsage(0); err != nil {
 		return err
 	}
-	s.RunEnded = func() error { return c.readUsage(1) }
+	s.RunEnded = func() error {
+		err := c.readUsage(1)
+		c.countConnections(afterRun)
+		return err
+	}
 	span, err := s.Measure(ctx, c.job.Run, &written{to: &c.records[atClient]}, &written{to: &c.records[atServer]})
 	c.out.Elapsed = time.Since(span.Began)
 	return err
@@ -142,6 +152,18 @@ func (c *conducted) readUsage(when int) error {
 		}
 	}
 	return nil
+}
+
+// countConnections asks the machine's kernel, which knows both ends.
+func (c *conducted) countConnections(when int) {
+	server, ok := serverOf(c.out.Served.URL)
+	if !c.job.Keeps || !ok {
+		return
+	}
+	c.census.take(when, c.process[atServer], server)
+	if when == afterRun {
+		c.out.Connections = c.census.had()
+	}
 }
 
 // written is a stack.Sink that writes the records as their program did.

@@ -47,7 +47,7 @@ func TestAMachineWaitsForProgramsAsTheStudySays(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer p.Kill()
-					conn[side] = to
+					c.process[side], conn[side] = p, to
 				}
 				began := time.Now()
 				err = c.converse(t.Context(), c.session(conn))

@@ -259,6 +259,7 @@ func (j *joint) compare(ctx context.Context) error {
 	if err := j.trial.readUsage(1); err != nil {
 		return err
 	}
+	j.trial.countConnections(afterRun)
 	if err := j.each(func(h *helping) error { return h.Conn.Call(ctx, opBegan, nil, &h.began) }); err != nil {
 		return err
 	}

@@ -211,6 +211,7 @@ func (t *trialRunner) ranOut(ctx context.Context) error {
 	if err := t.readUsage(1); err != nil {
 		return err
 	}
+	t.countConnections(afterRun)
 	return t.attachments.still(ctx, ended)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -235,6 +236,7 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 	if err != nil {
 		return labFault(err)
 	}
+	t.countConnections(beforeClient)
 	called, err := t.session.StartClient(ctx, request)
 	if err != nil {
 		return t.programs.explain(err)
@@ -278,6 +280,7 @@ func (t *trialRunner) warmUpRun() (stack.Run, bool) {
 }
 
 func (t *trialRunner) warmUp(ctx context.Context) error {
+	defer t.countConnections(whenWarm)
 	run, wanted := t.warmUpRun()
 	if !wanted {
 		return nil
@@ -427,6 +430,7 @@ func (t *trialRunner) side(side int) (end study.Side, verb string, pin []int) {
 // A process is a running program, as device.Process is one.
 type process interface {
 	Usage() (device.Usage, error)
+	Connections(server netip.AddrPort) ([]kernel.Connection, error)
 	Stopped() []int
 	Exited() <-chan device.Exit
 	Stop(ctx context.Context, grace time.Duration) (device.Exit, bool)

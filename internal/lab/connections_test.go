@@ -1,0 +1,137 @@
+package lab
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// known are connections from ports of a client's; one below 0 is closed.
+func known(ports ...int) (all []kernel.Connection) {
+	for _, port := range ports {
+		end := netip.AddrPortFrom(netip.IPv6Loopback(), uint16(max(port, -port)))
+		all = append(all, kernel.Connection{Client: end, Open: port > 0})
+	}
+	return all
+}
+
+// A connection counts if it was open when the run began, or came in it; none counts twice, and none of another's.
+func TestConnectionsOfARun(t *testing.T) {
+	for _, tt := range []struct {
+		what                string
+		before, warm, after []int
+		want                int
+	}{
+		{"one is kept", nil, []int{1}, []int{1}, 1},
+		{"one is kept, and closed with the run", nil, []int{1}, []int{-1}, 1},
+		{"one is made anew", nil, []int{1}, []int{-1, 2}, 2},
+		{"one is made anew, and the kernel has forgotten the old one", nil, []int{1}, []int{2}, 2},
+		{"each request has its own", nil, []int{-1, -2}, []int{-1, -2, -3, -4, -5}, 3},
+		{"the warm-up lost one, and the run none", nil, []int{-1, 2}, []int{-1, 2}, 1},
+		{"one that was closed behind the warm-up", nil, []int{-1}, []int{-1, 2}, 1},
+		{"no warm-up", nil, nil, []int{1}, 1},
+		{"a pool that grows", nil, []int{1, 2}, []int{1, 2, 3, 4}, 4},
+		{"another's, from before the client", []int{9, -8}, []int{9, -8, 1}, []int{-9, -8, 1}, 1},
+		{"nobody knows", nil, nil, nil, 0},
+	} {
+		c := census{known: [3][]kernel.Connection{known(tt.before...), known(tt.warm...), known(tt.after...)}}
+		if got := c.had(); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.what, got, tt.want)
+		}
+		if c.unknown = true; c.had() != 0 {
+			t.Errorf("%s: %d of a kernel that did not answer", tt.what, c.had())
+		}
+	}
+}
+
+// What a client is asked for: none where it keeps none, and none where the kernel cannot count.
+func TestConnectionsAsked(t *testing.T) {
+	of := func(connection, transport string) study.Setup {
+		return study.Setup{Connection: connection, Transport: transport, Concurrency: 8}
+	}
+	elsewhere, devices, joint := of("keep-alive", "http"), of("keep-alive", "http"), of("keep-alive", "http")
+	elsewhere.URL, devices.Population.Devices, joint.DrivenFrom = "http://127.0.0.1:80/", 9, 3
+	for _, tt := range []struct {
+		setup study.Setup
+		want  int
+	}{
+		{of("keep-alive", "http"), 8}, {of("keep-alive", "mqtt5"), 8}, {of("keep-alive", "coap-tcp"), 8},
+		{of("pipelined", "http"), 1}, {of("multiplexed", "http2"), 1}, {of("per-request", "http"), 0},
+		{of("keep-alive", "coap"), 0}, {of("keep-alive", "udp"), 0}, {of("multiplexed", "http3"), 0},
+		{of("keep-alive", "dpws"), 0}, {elsewhere, 0}, {devices, 0}, {joint, 24},
+	} {
+		if got := connectionsAsked(&tt.setup); got != tt.want {
+			t.Errorf("%+v: got %d, want %d", tt.setup, got, tt.want)
+		}
+	}
+}
+
+// A kernel is asked for the server as its tables have it.
+func TestAddressesOfServers(t *testing.T) {
+	for url, want := range map[string]string{"http://127.0.0.1:80/x": "127.0.0.1:80", "mqtts://[::1]:8883/x": "[::1]:8883",
+		"http://[::ffff:10.0.0.1]:80/": "10.0.0.1:80", "http://localhost:80/": "", "http://127.0.0.1/": "", "": ""} {
+		got, ok := serverOf(url)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%q: got %v, %v", url, got, ok)
+		}
+	}
+}
+
+// What the kernel knows of a trial's connections stands in the ledger: before the client, after the warm-up and after
+// the run it is asked. A trial of whose connections it knows nothing is as good.
+func TestTheKernelsConnectionsAreKept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, tt := range []struct {
+		what string
+		says func(asked int) ([]kernel.Connection, error)
+		want float64 // 0: nothing is noted
+	}{
+		{"one that is kept", func(asked int) ([]kernel.Connection, error) {
+			return [][]kernel.Connection{nil, known(1), known(1)}[asked], nil
+		}, 1},
+		{"five for one", func(asked int) ([]kernel.Connection, error) {
+			return [][]kernel.Connection{known(9), known(9, 1), known(9, -1, -2, -3, -4, 5)}[asked], nil
+		}, 5},
+		{"a kernel that does not answer", func(int) ([]kernel.Connection, error) { return known(1), errors.New("no") }, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := soundStack()
+			var asked atomic.Int64
+			s.connections = func(side int) ([]kernel.Connection, error) {
+				if side == atClient {
+					t.Errorf("%s: the same kernel is asked twice", tt.what)
+				}
+				return tt.says(int(asked.Add(1)) - 1)
+			}
+			l, running := fakeLab(t, s, 1)
+			defer l.Store.Close()
+			if _, err := l.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			running.Wait()
+			all, err := l.Store.Qualities()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]float64{}
+			for _, q := range all[store.AttemptID{Trial: 1, Attempt: 1}] {
+				got[q.Key] = q.Value
+			}
+			had, noted := got["connections_had"]
+			if noted != (tt.want > 0) || had != tt.want || noted && got["connections_asked"] != 1 {
+				t.Errorf("%s: got %v of %v", tt.what, had, got["connections_asked"])
+			}
+			if trials, err := l.Store.Trials(); err != nil || !slices.ContainsFunc(trials,
+				func(x store.TrialState) bool { return x.State == store.Valid }) {
+				t.Errorf("%s: %+v, %v", tt.what, trials, err)
+			}
+		})
+	}
+}
