@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -267,6 +268,40 @@ func TestConnectionsThatAreNotKept(t *testing.T) {
 		}
 		if said != want {
 			t.Errorf("%.0f of 100: said %v", anew, said)
+		}
+	}
+}
+
+// Where the kernel knows of connections that the client says nothing of, each of its times says so; where they are many
+// of the requests, the answer does, too.
+func TestConnectionsThatNobodyTellsOf(t *testing.T) {
+	for _, tt := range []struct {
+		had, asked, told, repeated, failed float64
+		says, alarms                       bool
+	}{
+		{had: 1, asked: 1}, {had: 8, asked: 8}, {had: 3, asked: 8}, // it need not make as many
+		{}, // nobody counted
+		{had: 2, asked: 1, says: true}, {had: 9, asked: 8, says: true}, {had: 3, asked: 1, says: true, alarms: true},
+		{had: 6, asked: 1, told: 5}, {had: 6, asked: 1, repeated: 5}, {had: 6, asked: 1, told: 5, repeated: 5},
+		{had: 6, asked: 1, told: 2, says: true, alarms: true}, {had: 6, asked: 1, failed: 5},
+		{had: 6, asked: 1, failed: 4, says: true},
+	} {
+		rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+		var noted []store.Quality
+		for key, value := range map[string]float64{"requests": 100, "connections_had": tt.had, "connections_asked": tt.asked,
+			"reconnects": tt.told, "repetitions": tt.repeated, "failures": tt.failed} {
+			noted = append(noted, store.Quality{Key: key, Unit: "1", Value: value})
+		}
+		r := reportOf(t, fabricated(t, twoStacks, rtt, noted...))
+		want := fmt.Sprintf("in 30 of 30 trials the client opened more connections than it was to keep, at least %.0f for "+
+			"%.0f,", tt.had, tt.asked)
+		for _, c := range r.Cells {
+			if c.Side == measure.Client && strings.Contains(strings.Join(c.Warnings, "\n"), want) != tt.says {
+				t.Errorf("%+v: %s: %q", tt, c.Response, c.Warnings)
+			}
+		}
+		if alarms := strings.Contains(strings.Join(r.Alarms, "\n"), want); alarms != tt.alarms {
+			t.Errorf("%+v: alarms %q", tt, r.Alarms)
 		}
 	}
 }

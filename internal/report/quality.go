@@ -112,6 +112,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 				"had closed the one that was to be kept, or a CoAP client left a port of which it had used half of the message "+
 				"IDs: this treatment is not keep-alive; total and response time include connecting, RTT does not", anew, all))
 		}
+		r.doubtKept(i, trials)
 		if n := sum(trials, "unsure_answers"); n > 0 {
 			r.warnCells(i, measure.Client, nil, UnsureAnswers(int(n), int(sum(trials, "requests")), "response_topic"))
 		}
@@ -121,6 +122,39 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 	}
 	return nil
+}
+
+// doubtKept warns where the kernel knows of more connections than a client was to make and keep, and the client says
+// nothing of it.
+func (r *Report) doubtKept(treatment int, trials []map[string]float64) {
+	n, all, most, worst := 0, 0.0, 0.0, map[string]float64(nil)
+	for _, m := range trials {
+		more := unsaidConnections(m)
+		if more > 0 {
+			n, all = n+1, all+more
+		}
+		if more > most {
+			most, worst = more, m
+		}
+	}
+	if n == 0 {
+		return
+	}
+	text := fmt.Sprintf("in %d of %d trials the client opened more connections than it was to keep, at least %.0f for "+
+		"%.0f, and did not say so: its round trips may contain opening one, with all handshakes; see who closes them "+
+		"(edgegauge stacks check), or measure connection: per-request", n, holding(trials, "connections_had"),
+		worst["connections_had"], worst["connections_asked"])
+	r.warnCells(treatment, measure.Client, timed, text)
+	if all > mostReconnects*sum(trials, "requests") {
+		r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
+	}
+}
+
+// unsaidConnections is how many connections a trial's client had beyond those that it was asked for, made anew as it
+// says, or may have closed because a request failed.
+func unsaidConnections(trial map[string]float64) float64 {
+	return max(0, trial["connections_had"]-trial["connections_asked"]-max(trial["reconnects"], trial["repetitions"])-
+		trial["failures"])
 }
 
 // UnsureAnswers says that answers over MQTT may be those of earlier requests, and what to set.
