@@ -13,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // progress shows a running lab: one line that renews itself on a terminal, a
@@ -69,7 +70,7 @@ func left(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return ", " + d.Round(time.Second).String() + " left"
+	return ", " + study.DurationText(d.Round(time.Second)) + " left"
 }
 
 func failures(n int) string {

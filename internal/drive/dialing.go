@@ -21,8 +21,8 @@ const Connecting = "connecting: "
 
 // String is the state in words, with advice where there is some.
 func (d Dialing) String() string {
-	text := fmt.Sprintf("%d of %s to %s were open after %v", d.Open, plural.Count(d.All, "connection"), d.To,
-		d.For.Round(100*time.Millisecond))
+	text := fmt.Sprintf("%d of %s to %s were open after %s", d.Open, plural.Count(d.All, "connection"), d.To,
+		plural.Duration(d.For.Round(100*time.Millisecond)))
 	if d.Anew > 0 && d.Open > 0 {
 		text += fmt.Sprintf(", %s had no answer; the server's accept queue may be too short: take a lower concurrency",
 			plural.Count(d.Anew, "attempt"))

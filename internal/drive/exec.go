@@ -14,6 +14,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // AnyCPU leaves a child where its parent may run.
@@ -97,8 +98,8 @@ func overdue(seconds <-chan time.Time, over <-chan struct{}, most time.Duration,
 		case still >= mostStopped:
 			return errors.New("a signal (SIGSTOP) or a debugger has stopped it, so it was ended")
 		case left <= 0:
-			return fmt.Errorf("it did not end within %v, which is longer than its job can take, so it was ended",
-				most.Round(time.Second))
+			return fmt.Errorf("it did not end within %s, which is longer than its job can take, so it was ended",
+				plural.Duration(most.Round(time.Second)))
 		}
 	}
 }

@@ -209,9 +209,9 @@ func (w *conducting) pass(ctx context.Context) (bool, error) {
 		if s.order == nil || s.fetching != nil || time.Since(s.held) <= w.lease() {
 			continue
 		}
-		reason := fmt.Sprintf("its bench was silent for %v", w.lease())
+		reason := "its bench was silent for " + study.DurationText(w.lease())
 		if time.Since(s.heard) <= w.lease() {
-			reason = fmt.Sprintf("its bench did not start it within %v", w.lease())
+			reason = "its bench did not start it within " + study.DurationText(w.lease())
 			if !s.beat.Done { // else it still waits for the answer to what it had before
 				w.fail(s, reason)
 			}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A team are benches that measure a block together: one has the order, the servers and the results,
@@ -89,7 +91,7 @@ func (w *conducting) missHelpers() error {
 		if s.helps == "" || time.Since(s.heard) <= w.lease() {
 			continue
 		}
-		if err := w.lose(name, fmt.Sprintf("it was silent for %v", w.lease())); err != nil {
+		if err := w.lose(name, "it was silent for "+study.DurationText(w.lease())); err != nil {
 			return err
 		}
 	}

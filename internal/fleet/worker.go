@@ -18,6 +18,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Worker measures what a bench is told to. Results lie in a folder of its own until
@@ -282,7 +283,7 @@ func (w *working) tell(what string, done bool) {
 // process, a lid that was shut. The order is lost, and what was measured is nonsense.
 func (w *working) wake() {
 	if still := time.Since(w.ticked); w.busy && still > cmp.Or(w.Worker.Lease, Lease) {
-		w.job.failed = fmt.Sprintf("the worker was suspended for %v", still.Round(time.Second))
+		w.job.failed = "the worker was suspended for " + study.DurationText(still.Round(time.Second))
 		w.job.cancel()
 	}
 }

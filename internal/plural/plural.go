@@ -1,9 +1,10 @@
-// Package plural counts things in English.
+// Package plural counts things in English, and times.
 package plural
 
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Count is a number with its noun: "1 trial", "2 trials", "3 queries".
@@ -33,4 +34,16 @@ func Verb(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// Duration is d.String() without its empty parts: 10m, not 10m0s.
+func Duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

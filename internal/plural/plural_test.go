@@ -1,6 +1,9 @@
 package plural
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
@@ -14,5 +17,15 @@ func TestCount(t *testing.T) {
 	}
 	if Verb(1, "was", "were") != "was" || Verb(0, "was", "were") != "were" {
 		t.Error("the verb does not follow the number")
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0s", time.Second: "1s", time.Minute: "1m", time.Hour: "1h",
+		90 * time.Second: "1m30s", 10 * time.Minute: "10m", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s",
+		-time.Minute: "-1m", 1500 * time.Millisecond: "1.5s", 20 * time.Millisecond: "20ms"} {
+		if got := Duration(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
 	}
 }

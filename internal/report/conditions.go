@@ -239,7 +239,7 @@ func (r *Report) lengths() []string {
 		if t.setup == nil || t.setup.MinDuration == 0 {
 			continue
 		}
-		if text := t.setup.MinDuration.String(); !slices.Contains(times, text) {
+		if text := study.DurationText(t.setup.MinDuration); !slices.Contains(times, text) {
 			times = append(times, text)
 		}
 		if text := fmt.Sprint(t.setup.Requests); !slices.Contains(requests, text) {

@@ -244,11 +244,12 @@ func SetupDifferences(old, new *Report) []string {
 // besideSettings are what a study says of all its trials, beside its settings, and what changes its figures.
 func (r *Report) besideSettings() map[string]string {
 	y := r.Study
-	return map[string]string{"warm-up": fmt.Sprint(y.Design.WarmUp), "cool-down": fmt.Sprint(y.Design.CoolDown),
+	return map[string]string{"warm-up": fmt.Sprint(y.Design.WarmUp), "cool-down": study.DurationText(y.Design.CoolDown),
 		"spread": study.DurationText(y.Design.Spread),
 		"time": fmt.Sprint(y.Time), "failures": mayFail(y),
-		"pin":      fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
-		"timeouts": fmt.Sprintf("ready %v, request %v, trial %v", y.Timeouts.Ready, y.Timeouts.Request, y.Timeouts.Trial)}
+		"pin": fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
+		"timeouts": fmt.Sprintf("ready %s, request %s, trial %s", study.DurationText(y.Timeouts.Ready),
+			study.DurationText(y.Timeouts.Request), study.DurationText(y.Timeouts.Trial))}
 }
 
 // mayFail is the share of requests that a study lets fail; empty: it does not say.

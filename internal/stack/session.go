@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // A Session is the conversation of one trial with two programs, a server and a
@@ -131,9 +132,10 @@ func (s *Session) learn(p Phases) error {
 		since := time.Since(s.called)
 		switch {
 		case x.took < 0:
-			return fmt.Errorf("%w: a negative phase: %s %v", errNotProtocol, x.name, x.took)
+			return fmt.Errorf("%w: a negative phase: %s %s", errNotProtocol, x.name, plural.Duration(x.took))
 		case !s.called.IsZero() && x.took > since+since/100+phaseSlack:
-			return fmt.Errorf("%w: %s %v, but it was called %v ago on the lab's clock", errNotProtocol, x.name, x.took, since)
+			return fmt.Errorf("%w: %s %s, but it was called %s ago on the lab's clock", errNotProtocol, x.name,
+				plural.Duration(x.took), plural.Duration(since))
 		}
 	}
 	s.Phases = s.Phases.Or(p)
@@ -270,7 +272,7 @@ func (s *Session) End(ctx context.Context) error {
 		cancel()
 		var late limitError
 		if errors.As(err, &late) {
-			return &SideError{Side: p.side, DidNot: fmt.Sprintf("did not exit within %v of the end of its input", late.d)}
+			return &SideError{Side: p.side, DidNot: fmt.Sprintf("did not exit %v of the end of its input", late)}
 		}
 		if err != nil {
 			return err
@@ -294,7 +296,8 @@ func (s *Session) dueIn(ctx context.Context, run Run) (due context.Context, canc
 type lateError struct{ run, late time.Duration }
 
 func (e lateError) Error() string {
-	return fmt.Sprintf("it was told to run for %v and had not ended %v later", e.run, e.late)
+	return fmt.Sprintf("it was told to run for %s and had not ended %s later", plural.Duration(e.run),
+		plural.Duration(e.late))
 }
 func (lateError) Is(err error) bool { return err == context.DeadlineExceeded }
 
@@ -309,7 +312,7 @@ func limited(ctx context.Context, d time.Duration) (context.Context, context.Can
 // limitError is the cause of a wait's end.
 type limitError struct{ d time.Duration }
 
-func (e limitError) Error() string   { return fmt.Sprintf("within %v", e.d) }
+func (e limitError) Error() string   { return "within " + plural.Duration(e.d) }
 func (limitError) Is(err error) bool { return err == context.DeadlineExceeded }
 
 // blame makes err one of a side's program; the end of a wait is told by its cause.

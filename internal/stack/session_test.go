@@ -317,7 +317,7 @@ func TestRunThatDoesNotEnd(t *testing.T) {
 			began := time.Now()
 			err := do(s, Run{Duration: int64(2 * time.Second)})
 			if took := time.Since(began); took != 62*time.Second || err == nil ||
-				!strings.Contains(err.Error(), "it was told to run for 2s and had not ended 1m0s later") {
+				!strings.Contains(err.Error(), "it was told to run for 2s and had not ended 1m later") {
 				t.Errorf("%s: after %v: %v", what, took, err)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // The quantities of a study file. Each reader takes the text as written and
@@ -44,17 +46,8 @@ func readDuration(s string) (d time.Duration, text, advice string) {
 	return d, DurationText(d), ""
 }
 
-// DurationText is d.String() without its empty parts: 10m, not 10m0s.
-func DurationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+// DurationText is a duration as a study has it: 10m, not 10m0s.
+func DurationText(d time.Duration) string { return plural.Duration(d) }
 
 // readRatio reads 0.05 or 5%, from 0 to 1. Its canonical text is in percent.
 func readRatio(s string) (p float64, text, advice string) {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A benchRow is a bench that shares a running study.
@@ -75,7 +75,7 @@ func heardOf(rows []benchRow, said []fleet.BenchState, more int) []benchRow {
 			b.Block, b.Began = x.Block, time.Time{}
 		}
 		if !x.Heard.IsZero() {
-			b.Heard = fmt.Sprintf("%v ago", max(0, time.Since(x.Heard)).Round(time.Second))
+			b.Heard = study.DurationText(max(0, time.Since(x.Heard)).Round(time.Second)) + " ago"
 		}
 	}
 	return rows

@@ -51,7 +51,7 @@ func TestNowShowsBenches(t *testing.T) {
 		{Bench: "rack3", Standing: fleet.Barred, Why: "it runs <edgegauge> v0"}}})
 	ok(t, err)
 	n.Write(text)
-	shows(t, s, "/now/", `<th scope="row">rack1</th><td><span class="state lost">lost</span></td><td></td><td>4</td><td>5m0s ago`,
+	shows(t, s, "/now/", `<th scope="row">rack1</th><td><span class="state lost">lost</span></td><td></td><td>4</td><td>5m ago`,
 		`<span class="state up">up</span></td><td>block 6, its results arrive</td><td>4</td>`,
 		`<span class="state barred">barred</span> it runs &lt;edgegauge&gt; v0`, "7 more are not listed")
 	ok(t, l.kept.Close())

@@ -114,7 +114,8 @@ func (s *Server) foreseen(p study.Plan) []string {
 	least = max(least, p.Study.Design.Spread)
 	var out []string
 	if least > 0 {
-		out = append(out, "at least "+least.Round(time.Second).String()+" by its settings alone: requests and pauses")
+		out = append(out, "at least "+study.DurationText(least.Round(time.Second))+" by its settings alone: requests and "+
+			"pauses")
 	}
 	for _, f := range s.results() {
 		if f.Study != p.Study.Name || f.Valid == 0 {

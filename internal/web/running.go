@@ -334,7 +334,7 @@ func (r *running) foresee(trials []store.TrialState, attempts []store.AttemptSta
 	}
 	if r.pace > 0 {
 		left := r.pace * time.Duration(r.Total-r.Valid)
-		r.Left = "about " + left.Round(time.Second).String()
+		r.Left = "about " + study.DurationText(left.Round(time.Second))
 	}
 	if d := y.Design; d.Precision > 0 {
 		r.Wanted = fmt.Sprintf("blocks are added until every interval is within %.3g %% of its mean", 100*d.Precision)

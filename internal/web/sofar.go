@@ -9,6 +9,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // How many responses and treatments the table of figures so far has.
@@ -90,7 +91,7 @@ func (r *running) expect(x *report.Report) {
 		more = min(more, d.Budget.Time.Seconds())
 	}
 	if need > float64(r.Blocks) {
-		r.Left = "about " + time.Duration(more*float64(time.Second)).Round(time.Second).String()
+		r.Left = "about " + study.DurationText(time.Duration(more*float64(time.Second)).Round(time.Second))
 		r.Wanted += fmt.Sprintf(", which takes some %.0f blocks in all", need)
 	}
 }

@@ -55,7 +55,7 @@ func TestNowForeseesThePrecision(t *testing.T) {
 		{study.Design{Precision: 0.01, Replications: 8}, "about 6m28s",
 			"RTT of a at the client is known within 5.00 %, which takes some 200 blocks"},
 		{study.Design{Precision: 0.01, Replications: 8, Budget: study.Budget{Blocks: 12}}, "about 28s", "20 blocks"},
-		{study.Design{Precision: 0.01, Replications: 8, Budget: study.Budget{Time: time.Minute}}, "about 1m0s",
+		{study.Design{Precision: 0.01, Replications: 8, Budget: study.Budget{Time: time.Minute}}, "about 1m",
 			"200 blocks"},
 		{study.Design{Precision: 0.1, Replications: 8}, "about 4s", "within 5.00 %"},
 	} {

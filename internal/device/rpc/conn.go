@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // A Conn is one end of a connection. Its methods may be called from several
@@ -144,7 +145,7 @@ func (c *Conn) watch() {
 		case <-t.C:
 		}
 		if silent := kernel.Monotonic() - time.Duration(c.heard.Load()); silent > c.quiet {
-			c.fail(fmt.Errorf("%w: nothing was received for %v", ErrLost, silent.Round(time.Second)))
+			c.fail(fmt.Errorf("%w: nothing was received for %s", ErrLost, plural.Duration(silent.Round(time.Second))))
 			return
 		}
 		if c.role == Lab {
