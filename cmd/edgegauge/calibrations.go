@@ -199,13 +199,14 @@ func writeCalibrated(w io.Writer, f calibration.File, out string) {
 
 // A calibratedJSON is what devices calibrate --json prints of an emulated machine.
 type calibratedJSON struct {
-	Format  int                    `json:"format"`
-	File    string                 `json:"file"`
-	Version int                    `json:"version"`
-	Device  string                 `json:"device"`
-	Board   string                 `json:"board"`
-	Reached string                 `json:"reached"`
-	Points  []calibrationPointJSON `json:"points"`
+	Format     int                    `json:"format"`
+	File       string                 `json:"file"`
+	Version    int                    `json:"version"`
+	Device     string                 `json:"device"`
+	Board      string                 `json:"board"`
+	Reached    string                 `json:"reached"`
+	Confidence float64                `json:"confidence"` // of every interval, 0 to 1
+	Points     []calibrationPointJSON `json:"points"`
 }
 
 type calibrationPointJSON struct {
@@ -219,7 +220,8 @@ type calibrationPointJSON struct {
 }
 
 func calibratedOf(f calibration.File, out string) calibratedJSON {
-	x := calibratedJSON{jsonFormat, out, f.Version, f.Device, f.Board, f.Reached, []calibrationPointJSON{}}
+	x := calibratedJSON{jsonFormat, out, f.Version, f.Device, f.Board, f.Reached, calibration.Confidence,
+		[]calibrationPointJSON{}}
 	for _, e := range f.Entries {
 		for _, p := range e.Points {
 			x.Points = append(x.Points, calibrationPointJSON{e.Side, e.Response, e.Where["stack"], p.Size, e.Where["size in"],

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -173,6 +174,9 @@ func TestJSONOfEveryVerb(t *testing.T) {
 				t.Errorf("%s: the key %q", line, key)
 			}
 		})
+		if keys := unsure(got); len(keys) > 0 {
+			t.Errorf("%s: no confidence of %q", line, keys)
+		}
 	}
 	page, err := os.ReadFile("../../doc/formats.md")
 	if err != nil {
@@ -190,6 +194,31 @@ func TestJSONOfEveryVerb(t *testing.T) {
 			t.Errorf("doc/formats.md does not name the JSON of %s", verb)
 		}
 	})
+}
+
+// anInterval is a key of one.
+var anInterval = regexp.MustCompile(`^(.*_)?(ci|interval)(_.*)?$`)
+
+// unsure are the keys of intervals of which neither the object that they are in, nor one around it, has the confidence.
+func unsure(v any) []string {
+	var out []string
+	switch x := v.(type) {
+	case []any:
+		for _, v := range x {
+			out = append(out, unsure(v)...)
+		}
+	case map[string]any:
+		if _, said := x["confidence"]; said {
+			return nil
+		}
+		for key, v := range x {
+			if out = append(out, unsure(v)...); anInterval.MatchString(key) {
+				out = append(out, key)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // A meter's JSON is one object per line.
@@ -252,6 +281,9 @@ func TestCalibratedJSON(t *testing.T) {
 			t.Errorf("the key %q", key)
 		}
 	})
+	if keys := unsure(got); len(keys) > 0 || got["confidence"] != 0.95 {
+		t.Errorf("no confidence of %q in %s", keys, text)
+	}
 	want := calibrationPointJSON{measure.Server, "deserialization", "rest-json", 1000, "B", 2, [2]float64{1.5, 2.5}}
 	if x := calibratedOf(f, ""); len(x.Points) != 2 || x.Points[0] != want {
 		t.Errorf("got %+v", x.Points)

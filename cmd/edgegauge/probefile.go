@@ -35,6 +35,7 @@ type probeReport struct {
 	Seed            uint64     `json:"seed"`
 	Warnings        []string   `json:"warnings"`
 	Hints           []string   `json:"hints"`
+	Confidence      float64    `json:"confidence"` // of every interval, 0 to 1
 	Figures         []probed   `json:"figures"`
 	Runs            int        `json:"runs"`
 	PerRun          []probeRun `json:"per_run"`

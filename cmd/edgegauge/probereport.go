@@ -147,7 +147,8 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		Rate: p.job.Rate, Arrival: p.job.Arrivals, Body: len(p.job.Body)},
 		Requests: t.sent, Failures: t.failed, FirstFailure: t.why, Repetitions: t.repetitions,
 		Retransmissions: t.retransmissions, Reconnects: t.reconnects, Seed: p.job.Seed, Warnings: p.warnings(all, t),
-		Hints: p.hints(all), Figures: table, Runs: len(all), Conditions: judgements, Verdict: string(verdictOf(judgements))}
+		Hints: p.hints(all), Confidence: p.confidence, Figures: table, Runs: len(all), Conditions: judgements,
+		Verdict: string(verdictOf(judgements))}
 	for _, x := range all {
 		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt), ResponseTime: withinOf(x.response),
 			RequestBody: float64(x.out) / float64(max(1, x.sent)), Answers: x.rate()}

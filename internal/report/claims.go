@@ -228,18 +228,19 @@ func ClaimsJSON(w io.Writer, all []*Report) error {
 }
 
 type scorecardJSON struct {
-	Study     string      `json:"study"`
-	Results   string      `json:"results"`
-	Published string      `json:"published"` // the table; empty: the study names none
-	Paper     string      `json:"paper"`
-	Setup     string      `json:"published_setup"`
-	Ours      string      `json:"our_setup"`
-	Differs   []string    `json:"differs"`
-	Confirmed int         `json:"confirmed"`
-	Contra    int         `json:"contradicted"`
-	Undecided int         `json:"undecided"`
-	Claims    []claimJSON `json:"claims"`
-	Warnings  []string    `json:"warnings"` // the results were edited: nothing is worth anything
+	Study      string      `json:"study"`
+	Results    string      `json:"results"`
+	Published  string      `json:"published"` // the table; empty: the study names none
+	Paper      string      `json:"paper"`
+	Setup      string      `json:"published_setup"`
+	Ours       string      `json:"our_setup"`
+	Differs    []string    `json:"differs"`
+	Confidence float64     `json:"confidence"` // of our intervals and of the verdicts, 0 to 1
+	Confirmed  int         `json:"confirmed"`
+	Contra     int         `json:"contradicted"`
+	Undecided  int         `json:"undecided"`
+	Claims     []claimJSON `json:"claims"`
+	Warnings   []string    `json:"warnings"` // the results were edited: nothing is worth anything
 }
 
 type claimJSON struct {
@@ -293,7 +294,7 @@ type partJSON struct {
 
 func (r *Report) scorecardJSON() scorecardJSON {
 	out := scorecardJSON{Study: r.Study.Name, Results: r.Dir, Ours: r.ownSetup(), Differs: []string{},
-		Claims: []claimJSON{}, Warnings: orEmpty(r.damage())}
+		Confidence: r.Study.Design.Confidence, Claims: []claimJSON{}, Warnings: orEmpty(r.damage())}
 	s := r.Published
 	if s == nil {
 		return out

@@ -23,6 +23,7 @@ func (r *Report) CSV(w io.Writer) error {
 	if r.Benches != nil {
 		head = append(head, "benches", "intervals_for")
 	}
+	head = append(head, "confidence")
 	if err := c.Write(printable.Row(head)); err != nil {
 		return err
 	}
@@ -40,6 +41,7 @@ func (r *Report) CSV(w io.Writer) error {
 		if r.Benches != nil {
 			row = append(row, strconv.Itoa(len(r.Benches.Names)), string(r.Benches.Kind))
 		}
+		row = append(row, number(r.Study.Design.Confidence))
 		if err := c.Write(printable.Row(row)); err != nil {
 			return err
 		}
@@ -78,20 +80,22 @@ func (r *Report) JSON(w io.Writer) error {
 		Predicted *predictedJSON    `json:"predicted,omitempty"` // of a board; no measurement
 	}
 	out := struct {
-		Format   int                 `json:"format"`
-		Study    string              `json:"study"`
-		Question string              `json:"question,omitempty"`
-		Verdict  []string            `json:"verdict"`
-		Cells    []cell              `json:"cells"`
-		Warnings []string            `json:"warnings"`
-		Damage   []string            `json:"damage"` // the results are not as the lab wrote them: nothing is worth anything
-		Effects  []effectsJSON       `json:"effects"`
-		Claims   *scorecardJSON      `json:"claims,omitempty"`
-		Facts    json.RawMessage     `json:"facts"`
-		Runtimes map[string][]string `json:"runtimes"` // by stack
-		Benches  *benchesJSON        `json:"benches,omitempty"`
-	}{1, r.Study.Name, r.Study.Question, r.Verdict(), []cell{}, append(r.damage(), append([]string{}, r.Warnings...)...),
-		orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts, r.Runtimes, r.benchesJSON()}
+		Format     int                 `json:"format"`
+		Study      string              `json:"study"`
+		Question   string              `json:"question,omitempty"`
+		Confidence float64             `json:"confidence"` // of every interval, 0 to 1
+		Verdict    []string            `json:"verdict"`
+		Cells      []cell              `json:"cells"`
+		Warnings   []string            `json:"warnings"`
+		Damage     []string            `json:"damage"` // the results are not as the lab wrote them: nothing is worth anything
+		Effects    []effectsJSON       `json:"effects"`
+		Claims     *scorecardJSON      `json:"claims,omitempty"`
+		Facts      json.RawMessage     `json:"facts"`
+		Runtimes   map[string][]string `json:"runtimes"` // by stack
+		Benches    *benchesJSON        `json:"benches,omitempty"`
+	}{1, r.Study.Name, r.Study.Question, r.Study.Design.Confidence, r.Verdict(), []cell{},
+		append(r.damage(), append([]string{}, r.Warnings...)...), orEmpty(r.Damage), r.effectsJSON(), nil, r.RawFacts,
+		r.Runtimes, r.benchesJSON()}
 	if r.Published != nil {
 		card := r.scorecardJSON()
 		out.Claims = &card

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -93,6 +95,40 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 		"next is cxf, 1.2"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())
+		}
+	}
+}
+
+// What has intervals for programs says of which confidence they are: the study's.
+func TestFormatsNameTheConfidence(t *testing.T) {
+	file := strings.Replace(pies, "replications: 8", "replications: 8, confidence: 99%", 1)
+	r := reportOf(t, simulated(t, file, piesAsPublished))
+	type card struct{ Confidence float64 }
+	var whole struct {
+		Confidence float64
+		Claims     card
+	}
+	var claims struct{ Studies []card }
+	var out, cards, table strings.Builder
+	if err := errors.Join(r.JSON(&out), ClaimsJSON(&cards, []*Report{r}), r.CSV(&table),
+		json.Unmarshal([]byte(out.String()), &whole), json.Unmarshal([]byte(cards.String()), &claims)); err != nil {
+		t.Fatal(err)
+	}
+	if whole.Confidence != 0.99 || whole.Claims.Confidence != 0.99 || len(claims.Studies) != 1 ||
+		claims.Studies[0].Confidence != 0.99 {
+		t.Errorf("JSON: %+v, claims: %+v", whole, claims)
+	}
+	rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
+	if err != nil || len(rows) != len(r.Cells)+1 {
+		t.Fatalf("%d rows of CSV: %v", len(rows), err)
+	}
+	for i, row := range rows {
+		want := "0.99"
+		if i == 0 {
+			want = "confidence"
+		}
+		if got := row[len(row)-1]; got != want {
+			t.Errorf("row %d of CSV ends in %q, want %q", i, got, want)
 		}
 	}
 }

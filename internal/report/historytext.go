@@ -27,7 +27,7 @@ type historyRow struct {
 func rowsOf(j history.Judged) []historyRow {
 	out := make([]historyRow, len(j.Points))
 	for i, p := range j.Points {
-		half := stat.HalfWidth(p.SE, p.Trials, 0.95)
+		half := stat.HalfWidth(p.SE, p.Trials, history.Confidence)
 		r := historyRow{run: p.Run, at: math.Exp(p.Log), lo: math.Exp(p.Log - half), hi: math.Exp(p.Log + half)}
 		r.value = Format(r.at, j.Unit)
 		out[i] = r
@@ -247,7 +247,7 @@ func TimesBase(p, base history.Point) string {
 		mean := math.Exp(p.Log)
 		return stat.Moments{N: p.Trials, Mean: mean, SD: mean * p.SE * math.Sqrt(float64(p.Trials))}
 	}
-	c, err := stat.RatioOfMoments(of(p), of(base), 0.95)
+	c, err := stat.RatioOfMoments(of(p), of(base), history.Confidence)
 	if err != nil {
 		return ratioText(math.Exp(p.Log - base.Log))
 	}
@@ -366,7 +366,7 @@ func (h History) JSON(w io.Writer) error {
 	type point struct {
 		Run    int           `json:"run"` // place in runs, from 0
 		Value  stat.Number   `json:"value"`
-		CI     stat.Interval `json:"ci"` // 95 %, of the trials of this run
+		CI     stat.Interval `json:"ci"` // of the trials of this run
 		SELog  stat.Number   `json:"se_log"`
 		Trials int           `json:"trials"`
 	}
@@ -406,14 +406,15 @@ func (h History) JSON(w io.Writer) error {
 		Marks     []mark      `json:"marks"`
 	}
 	out := struct {
-		Format  int      `json:"format"`
-		Study   string   `json:"study"`
-		By      string   `json:"by"`
-		Answer  string   `json:"answer"`
-		Runs    []run    `json:"runs"`
-		Series  []series `json:"series"`
-		LeftOut []string `json:"left_out"`
-	}{1, h.Study, h.By, h.answer(), []run{}, []series{}, orEmpty(h.LeftOut)}
+		Format     int      `json:"format"`
+		Study      string   `json:"study"`
+		By         string   `json:"by"`
+		Answer     string   `json:"answer"`
+		Confidence float64  `json:"confidence"` // of every interval, 0 to 1; confirmation.json has that of a confirmation
+		Runs       []run    `json:"runs"`
+		Series     []series `json:"series"`
+		LeftOut    []string `json:"left_out"`
+	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut)}
 	for i, p := range h.Runs {
 		out.Runs = append(out.Runs, run{p.Dir, h.Labels[i], p.Began.Format("2006-01-02T15:04:05.999999999Z07:00"),
 			orEmpty(p.Versions), orEmpty(p.Commits)})

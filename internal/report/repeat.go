@@ -182,6 +182,7 @@ func (c Repeated) JSON(w io.Writer) error {
 	return enc.Encode(struct {
 		Like        string           `json:"like"`
 		Agreement   advise.Agreement `json:"agreement"`
+		Confidence  float64          `json:"confidence"` // of every interval, 0 to 1
 		Margin      float64          `json:"margin"`
 		Differences []string         `json:"setup_differences"`
 		Fewer       string           `json:"fewer_replications,omitempty"`
@@ -193,6 +194,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		OnlyAgain   []string         `json:"only_again"`
 		Gone        []string         `json:"not_measured_again"` // figures of treatments that were
 		Warnings    []string         `json:"warnings"`
-	}{c.Like, c.Agreement(), c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures), figures(c.Ratios),
-		held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Warnings)})
+	}{c.Like, c.Agreement(), c.Confidence, c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures),
+		figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone),
+		orEmpty(c.Warnings)})
 }

@@ -10,11 +10,12 @@ import (
 // An Analysis is everything stat says of one response in a tidy table. Its
 // JSON is stable and documented in doc/method.md.
 type Analysis struct {
-	Response  string     `json:"response"`  // column of the table
-	Groups    []Group    `json:"groups"`    // one for each treatment
-	Anova     *Anova     `json:"anova"`     // nil where there is nothing to analyse; a warning says why
-	Contrasts []Contrast `json:"contrasts"` // of pairs of treatments: of all pairs where those are few
-	Warnings  []string   `json:"warnings"`  // in sentences
+	Response   string     `json:"response"`   // column of the table
+	Confidence float64    `json:"confidence"` // of every interval, 0 to 1
+	Groups     []Group    `json:"groups"`     // one for each treatment
+	Anova      *Anova     `json:"anova"`      // nil where there is nothing to analyse; a warning says why
+	Contrasts  []Contrast `json:"contrasts"`  // of pairs of treatments: of all pairs where those are few
+	Warnings   []string   `json:"warnings"`   // in sentences
 }
 
 // A Group is one treatment. N counts its replicates.
@@ -44,7 +45,8 @@ func Analyze(t Table, o AnovaOptions) (Analysis, error) {
 		return Analysis{}, fmt.Errorf("confidence %v is not between 0 and 1; write 0.95 for 95 %%", confidence)
 	}
 	t = t.replicates()
-	a := Analysis{Response: t.Response, Groups: []Group{}, Contrasts: []Contrast{}, Warnings: []string{}}
+	a := Analysis{Response: t.Response, Confidence: confidence, Groups: []Group{}, Contrasts: []Contrast{},
+		Warnings: []string{}}
 	treatments := t.treatments()
 	for _, g := range treatments {
 		if err := a.group(t, g, confidence); err != nil {

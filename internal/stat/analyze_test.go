@@ -37,7 +37,7 @@ func TestAnalysisHasTheDocumentedShape(t *testing.T) {
 	for _, c := range []struct {
 		what, got, want string
 	}{
-		{"analysis", keys(v), "anova contrasts groups response warnings"},
+		{"analysis", keys(v), "anova confidence contrasts groups response warnings"},
 		{"group", keys(first(v["groups"])), "by ci mean median median_ci n sd"},
 		{"anova", keys(anova), "residual terms type"},
 		{"term", keys(first(anova["terms"])), "df eta_squared f p ss term variation"},

@@ -112,6 +112,8 @@ func TestNamesThatAreTaken(t *testing.T) {
 		"study: later\n" + rest:  "",
 		"study: a\n" + rest + "factors: {benches: [{name: one, requests: 5}, {name: two, requests: 6}]}\n": "\"benches\" " +
 			"cannot name a factor",
+		"study: a\n" + rest + "factors: {confidence: [{name: x, requests: 5}, {name: y, requests: 6}]}\n": "\"confidence\" " +
+			"cannot name a factor",
 	} {
 		if _, err := Parse("a.yaml", []byte(text), v); want == "" && err != nil ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

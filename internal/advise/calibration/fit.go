@@ -11,8 +11,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// confidence of the overheads in a file.
-const confidence = 0.95
+// Confidence of the intervals of overheads in a file.
+const Confidence = 0.95
 
 // Fit pairs what was measured on the emulated machine with what was measured on
 // the board under the same conditions. The text of left says what was left out.
@@ -68,7 +68,7 @@ func point(emulated, real Measured) (Point, error) {
 	if n := min(len(emulated.Trials), len(real.Trials)); n < stat.LeastCalibration {
 		return Point{}, fmt.Errorf("%s; at least %d per side are needed", plural.Count(n, "trial"), stat.LeastCalibration)
 	}
-	c, err := stat.RatioWelch(emulated.Trials, real.Trials, confidence)
+	c, err := stat.RatioWelch(emulated.Trials, real.Trials, Confidence)
 	if errors.Is(err, stat.ErrSign) {
 		err = errors.New("a time of 0 has no ratio")
 	}

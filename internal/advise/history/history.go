@@ -122,8 +122,8 @@ const (
 	loneRun = 1
 	// odd is how far a run lies from its level before it is called odd, in standard deviations.
 	odd = 3.5
-	// confidence of all intervals.
-	confidence = 0.95
+	// Confidence of all intervals.
+	Confidence = 0.95
 )
 
 // Judge judges all series of a history together: the levels of its tests are shared by
@@ -208,7 +208,7 @@ func (j *Judged) values(from, to int) (ys, ses []float64) {
 
 func (j *Judged) shifts(from, to int) []stat.Shift {
 	ys, ses := j.values(from, to)
-	all, err := stat.Shifts(ys, ses, j.Between, confidence)
+	all, err := stat.Shifts(ys, ses, j.Between, Confidence)
 	if err != nil {
 		return nil
 	}
@@ -425,7 +425,7 @@ func Decide(ratio stat.Comparison, by, allowance float64, higher bool) Verdict {
 	if higher {
 		up, down = Better, Worse
 	}
-	usual := ratio.At(confidence)
+	usual := ratio.At(Confidence)
 	switch {
 	case ratio.Lo > wide:
 		return up
