@@ -31,10 +31,12 @@ func chooseCmd() *cobra.Command {
 meet every --require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all
 pairs compared simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A
 figure is a response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows.
-If both sides have it and none is named, the worse side counts, and both must meet a requirement. --need 'battery > 5y'
-is a requirement on what forecast models, with --battery, --link and --period; the whole interval must meet it. Each
-link, device, service, message and load has a verdict of its own, unless --across is given. The exit code is 1 if, in
-one of them, no treatment meets the requirements beyond doubt.`,
+If both sides have it and none is named, the worse side counts, and both must meet a requirement. Times are of the
+requests that were answered: where some failed, a bound on their mean, such as 'rtt < 100ms', is met only beside one on
+how many may fail, such as 'failed_share < 1%'; one on the median or p95 is met unless more failed than lie beyond it.
+--need 'battery > 5y' is a requirement on what forecast models, with --battery, --link and --period; the whole interval
+must meet it. Each link, device, service, message and load has a verdict of its own, unless --across is given. The exit
+code is 1 if, in one of them, no treatment meets the requirements beyond doubt.`,
 		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
 			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'\n  edgegauge choose " +
 			"results/latest --minimize rtt --need 'battery > 1y' --battery 2xAA --link nb-iot --period 1h",

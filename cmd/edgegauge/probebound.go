@@ -165,9 +165,10 @@ type judged struct {
 	Why     string       `json:"why"`
 }
 
-// judge holds the runs against the bound. What waiting for a CPU may explain is undecided, and so is what only those
-// requests keep to that were answered.
-func (b bound) judge(all []figures, confidence float64) judged {
+// judge holds the runs against the bound, which stands beside others. What waiting for a CPU may explain is undecided,
+// and so is what only those requests keep to that were answered, unless one of the others allows so many of a mean to
+// fail.
+func (b bound) judge(all []figures, confidence float64, beside ...bound) judged {
 	j, t := b.held(all, confidence), totalOf(all)
 	doubt := func(why string) {
 		if j.Verdict == stat.Undecided {
@@ -175,16 +176,41 @@ func (b bound) judge(all []figures, confidence float64) judged {
 		}
 		j.Verdict, j.Why = stat.Undecided, why
 	}
-	failed := float64(t.failed) / float64(max(1, t.sent))
-	if j.Verdict != stat.Undecided && (j.Verdict == stat.Confirmed) == b.less && b.ofAnswered(failed) {
-		doubt(fmt.Sprintf("%.3g %% of all requests have failed, and %s is of those that were answered: among all it is one "+
-			"that was not", 100*failed, b.of))
+	if failed := float64(t.failed) / float64(max(1, t.sent)); j.Verdict != stat.Undecided &&
+		(j.Verdict == stat.Confirmed) == b.less {
+		switch {
+		case b.ofAnswered(failed):
+			doubt(fmt.Sprintf("%.3g %% of all requests have failed, and %s is of those that were answered: among all it is "+
+				"one that was not", 100*failed, b.of))
+		case b.of == "mean" && failed > 0:
+			why := fmt.Sprintf("the mean is of the requests that were answered, and %.3g %% of all failed", 100*failed)
+			if open := mayFail(beside, t); open != "" {
+				doubt(why + ": " + open)
+			} else {
+				j.Why = strings.TrimPrefix(j.Why+"; "+why, "; ")
+			}
+		}
 	}
 	if b.figure != "failures" && j.Value != nil && advise.WaitingTurns(t.starved, *j.Value, j.Unit, b.at) {
 		doubt(fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a quieter "+
 			"machine", t.starved))
 	}
 	return j
+}
+
+// mayFail says why no condition allows so many requests to fail; empty: one does, and is not met.
+func mayFail(conditions []bound, t total) string {
+	open := "say how many may fail, too, such as --fail-if 'failures>1%'"
+	for _, b := range conditions {
+		if b.figure != "failures" || b.less {
+			continue
+		}
+		if b.ofFailures(t).Verdict == stat.Contradicted {
+			return ""
+		}
+		open = "more than " + b.text + " allows"
+	}
+	return open
 }
 
 // ofAnswered reports whether so large a share of the requests failed that the percentile, or the greatest, of the times

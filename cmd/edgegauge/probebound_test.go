@@ -109,6 +109,36 @@ func TestConditionsOfProbe(t *testing.T) {
 	}
 }
 
+// The mean of the answered requests keeps to a bound where a condition says how many may fail, and no more did.
+func TestAMeanBesideFailures(t *testing.T) {
+	const ms = time.Millisecond
+	const of = "the mean is of the requests that were answered, and 1.96 % of all failed"
+	for _, tt := range []struct {
+		beside string
+		want   stat.Verdict
+		why    string
+	}{
+		{"", stat.Undecided, of + ": say how many may fail, too, such as --fail-if 'failures>1%'"},
+		{"failures>5%", stat.Contradicted, of},
+		{"failures>6", stat.Contradicted, of},
+		{"failures>1%", stat.Undecided, of + ": more than failures>1% allows"},
+		{"failures<50%", stat.Undecided, of + ": say how many may fail"},
+		{"p90>20ms", stat.Undecided, of + ": say how many may fail"},
+	} {
+		conditions := []string{"mean>20ms"}
+		if tt.beside != "" {
+			conditions = append(conditions, tt.beside)
+		}
+		p := probe{job: drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/", Concurrency: 1}}}
+		text, _ := p.printed(t, runsOf(2, 10*ms, 10*ms+ms/10, 10*ms-ms/10), conditions...)
+		want := "mean>20ms: " + map[stat.Verdict]string{stat.Undecided: "undecided", stat.Contradicted: "not met"}[tt.want] +
+			", 10.0 ms ("
+		if !strings.Contains(text, want) || !strings.Contains(text, "; "+tt.why) {
+			t.Errorf("beside %q: want %q and %q in %s", tt.beside, want, tt.why, text)
+		}
+	}
+}
+
 // The percentile of requests of which more failed than lie beyond it is that of those that were answered: among all it
 // is one that was not, and no bound is kept to by it. One that even those break is broken.
 func TestAPercentileOfAnsweredRequestsKeepsToNoBound(t *testing.T) {
@@ -119,7 +149,8 @@ func TestAPercentileOfAnsweredRequestsKeepsToNoBound(t *testing.T) {
 		want   stat.Verdict
 	}{
 		{1, "p99>20ms", stat.Contradicted}, {2, "p99>20ms", stat.Undecided}, {2, "rtt.p99>20ms", stat.Undecided},
-		{2, "p99>5ms", stat.Confirmed}, {2, "p95>20ms", stat.Contradicted}, {2, "mean>20ms", stat.Contradicted},
+		{2, "p99>5ms", stat.Confirmed}, {2, "p95>20ms", stat.Contradicted}, {2, "mean>20ms", stat.Undecided},
+		{2, "rtt.mean>20ms", stat.Undecided}, {2, "mean>5ms", stat.Confirmed}, {2, "mean<20ms", stat.Undecided},
 		{0, "max>20ms", stat.Contradicted}, {1, "max>20ms", stat.Undecided}, {1, "max>5ms", stat.Confirmed},
 		{2, "median<20ms", stat.Confirmed}, {150, "median<20ms", stat.Undecided},
 		{150, "median<5ms", stat.Contradicted}, {2, "failures>1%", stat.Confirmed}, {2, "failures>2%", stat.Contradicted},

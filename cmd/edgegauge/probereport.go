@@ -28,7 +28,7 @@ func (p *probe) print(w io.Writer, all []figures) error {
 	t, table := totalOf(all), p.table(all)
 	var judgements []judged
 	for _, b := range p.bounds {
-		judgements = append(judgements, b.judge(all, p.confidence))
+		judgements = append(judgements, b.judge(all, p.confidence, p.bounds...))
 	}
 	verdict := verdictOf(judgements)
 	if err := p.unmeasured(t); err != nil && verdict != stat.Confirmed {

@@ -132,6 +132,7 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 	}
 	judgeChecks(c.Candidates, confidence)
 	for i := range c.Candidates {
+		doubtMeans(c.Candidates[i].Checks)
 		for _, n := range needs {
 			c.Candidates[i].Checks = append(c.Candidates[i].Checks, n.Judge(c.Candidates[i].Levels))
 		}
@@ -409,13 +410,6 @@ func (f Estimate) over(bound, confidence float64) (stat.Comparison, error) {
 // CPU: times would have been shorter, rates higher.
 func (c Condition) waitingExplains(f Estimate) bool {
 	return WaitingTurns(f.waiting, f.Center.Center, f.Unit, c.Bound)
-}
-
-// ofAnswered reports whether so many requests failed that the quantile of a time among all of them is one of those, for
-// which there is no time, and no bound on it is kept to.
-func (c Condition) ofAnswered(f Estimate) bool {
-	beyond, ok := map[string]float64{"median": 0.5, "p95": 0.05}[f.Figure]
-	return ok && c.Less && f.Failed > beyond && slices.Contains([]string{"rtt", "response_time", "total_time"}, f.Response)
 }
 
 // meet says of each candidate whether it meets all that is asked.

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -49,5 +51,72 @@ func TestTheQuickestOfThoseAnswered(t *testing.T) {
 	}
 	if got := ofAnswered("cpu", []float64{0.2, 0}); got != "" {
 		t.Errorf("CPU time is of all requests: got %q", got)
+	}
+}
+
+// A choice says which share of the requests has no time: in the place of "met" where only the answered ones keep to a
+// bound, and beside it where so many may fail.
+func TestAChoiceSaysWhoIsAnswered(t *testing.T) {
+	w := exactly(nil)
+	lost := map[string]float64{"b": 0.03}
+	w.exact = func(at map[string]string, block int) []store.Result {
+		of := func(response, unit string, v float64) store.Result {
+			return store.Result{Side: measure.Client, Response: response, Unit: unit, N: 200, Mean: v, SD: v / 10, Median: v,
+				P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}
+		}
+		took := map[string]float64{"a": 2e-3, "b": 1e-3}[at["stack"]]
+		return []store.Result{of("rtt", "s", took*wobble(block)),
+			of("failed_share", "1", lost[at["stack"]]*wobble(block))}
+	}
+	w.quality = func(at map[string]string, _ int) []store.Quality {
+		return []store.Quality{{Key: "requests", Unit: "1", Value: 200},
+			{Key: "failures", Unit: "1", Value: 200 * lost[at["stack"]]}}
+	}
+	r := reportOf(t, w.write(t, oneTreatment))
+	for _, tt := range []struct {
+		bounds       []string
+		choice, says string
+	}{
+		{[]string{"rtt < 100ms"}, "a", "next: b, rtt < 100ms: kept by the answered requests; 3 % failed, and have no time"},
+		{[]string{"rtt < 100ms", "failed_share < 1%"}, "a", "Choose a"},
+		{[]string{"rtt < 100ms", "failed_share < 5%"}, "b",
+			"rtt < 100ms: kept by the answered requests; failed: 3 % of b."},
+	} {
+		var bounds []advise.Condition
+		for _, text := range tt.bounds {
+			k, err := advise.ParseRequirement(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounds = append(bounds, k)
+		}
+		least := []advise.Objective{{Term: advise.Term{Response: "rtt", Figure: "mean"}}}
+		l := r.Levels()[0]
+		c, err := advise.Choose(l.Series, least, bounds, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen := Chosen{Levels: []LevelChoice{{Choice: c, Notes: r.ChoiceNotes(l, least, c)}}}
+		var text, out strings.Builder
+		if err := chosen.Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(said, tt.says) ||
+			!strings.Contains(said, "Choose "+tt.choice) {
+			t.Errorf("%q: want %s, %q in\n%s", tt.bounds, tt.choice, tt.says, text.String())
+		}
+		var read chosenLevel
+		if err := chosen.JSON(&out); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(out.String()), &read); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range read.Candidates {
+			if got := x.Checks[0].Figure.Failed; got != lost[x.Treatment] {
+				t.Errorf("%q: %s: JSON says that a share of %g failed, want %g", tt.bounds, x.Treatment, got,
+					lost[x.Treatment])
+			}
+		}
 	}
 }

@@ -34,6 +34,8 @@ type chosenFigure struct {
 	Trials   int           `json:"trials"`
 	Modelled bool          `json:"modelled,omitempty"`
 	AtMost   bool          `json:"at_most,omitempty"` // of a bound, and the figure may be anything below
+	// Failed is the share of the requests that failed, where the figure is of the others alone.
+	Failed float64 `json:"failed_share,omitempty"`
 }
 type chosenCheck struct {
 	Requirement string       `json:"requirement"`
@@ -88,8 +90,12 @@ type chosenLevel struct {
 
 func (c LevelChoice) json(warnings []string) chosenLevel {
 	of := func(f advise.Estimate) chosenFigure {
-		return chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
-			len(f.Values), f.Modelled, f.AtMost}
+		x := chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
+			len(f.Values), f.Modelled, f.AtMost, 0}
+		if f.OfAnswered() {
+			x.Failed = f.Failed
+		}
+		return x
 	}
 	out := chosenLevel{Level: c.Name, Answer: c.answer(), Confidence: c.Confidence, Candidates: []chosenCandidate{},
 		Notes: orEmpty(c.Notes), Next: orEmpty(c.Next()), Left: orEmpty(c.Left), Warnings: orEmpty(warnings)}

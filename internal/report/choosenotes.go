@@ -37,6 +37,24 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 				"shows the median%[2]s: %[3]s", k.Requirement.Text, of, list(names, mostNames)))
 		}
 	}
+	return append(out, answeredNotes(c)...)
+}
+
+// answeredNotes say of which requirements that are met only the answered requests have a time.
+func answeredNotes(c advise.Choice) []string {
+	var out []string
+	for i, k := range c.Candidates[0].Checks {
+		var names []string
+		for _, x := range c.Candidates {
+			if k := x.Checks[i]; k.Verdict == stat.Confirmed && k.MeanOfAnswered() {
+				names = append(names, fmt.Sprintf("%.3g %% of %s", 100*k.Figure.Failed, x.Name))
+			}
+		}
+		if len(names) > 0 {
+			out = append(out, fmt.Sprintf("%s: kept by the answered requests; failed: %s", k.Requirement.Text,
+				list(names, mostNames)))
+		}
+	}
 	return out
 }
 
