@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -22,7 +21,9 @@ type Benches struct {
 	Lacks  []BenchLack  // treatments that not every bench runs
 	Facts  map[string]json.RawMessage
 
-	of map[int]string // trial to bench
+	of    map[int]string // trial to bench
+	aside map[int]bool   // trials that are in no figure, since their blocks are not whole
+	cut   []Cell         // those without a trial in a whole block
 }
 
 // A BenchPanel is one response of one side, over the benches.
@@ -81,11 +82,7 @@ func (r *Report) findBenches() {
 	}
 	slices.Sort(names)
 	r.Benches = &Benches{of: map[int]string{}}
-	panels := map[cellKey][]*Cell{} // by side and response
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		k := cellKey{side: c.Side, response: c.Response}
-		panels[k] = append(panels[k], c)
+	for _, c := range r.Cells {
 		for _, p := range c.Points {
 			r.Benches.of[p.Trial] = p.Bench
 		}
@@ -95,13 +92,14 @@ func (r *Report) findBenches() {
 	if r.Study.Design.Incomplete {
 		find = r.Benches.findOwn
 	}
-	for _, cells := range panels {
+	for _, cells := range r.panelCells() {
 		for bench, n := range find(cells) {
 			left[bench] = max(left[bench], n)
 		}
 	}
+	r.setAside()
 	r.Benches.Kind = stat.KindOfBenches(r.Study.Design.Benches, len(r.Benches.Names))
-	for _, cells := range panels {
+	for _, cells := range r.panelCells() {
 		if err := cells[0].on.share(cells, r.Benches.Kind); err != nil {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: %v; treatments are not compared",
 				words(cells[0].Response), cells[0].Side, err))
@@ -119,42 +117,6 @@ func (r *Report) findBenches() {
 		}
 	}
 	slices.Sort(r.Benches.Names)
-}
-
-// findWhole tells the cells of a panel which blocks are whole: a trial of each, all on one
-// bench. It returns how many blocks of each bench are not.
-func (b *Benches) findWhole(cells []*Cell) map[string]int {
-	trials, bench := map[int]int{}, map[int]string{}
-	for _, c := range cells {
-		for _, p := range c.Points {
-			if was, ok := bench[p.Block]; !ok || was == p.Bench {
-				trials[p.Block]++
-			}
-			bench[p.Block] = p.Bench
-		}
-	}
-	on := &onBenches{column: map[int]int{}}
-	left := map[string]int{}
-	var names []string
-	for _, block := range slices.Sorted(maps.Keys(trials)) {
-		if trials[block] < len(cells) {
-			left[bench[block]]++
-			continue
-		}
-		on.column[block] = len(names)
-		names = append(names, bench[block])
-		if !slices.Contains(b.Names, bench[block]) {
-			b.Names = append(b.Names, bench[block])
-		}
-	}
-	var err error
-	if on.Benches, err = stat.NewBenches(names); err != nil {
-		on.Benches = nil
-	}
-	for _, c := range cells {
-		c.on = on
-	}
-	return left
 }
 
 // share gives the cells of a panel their units.
@@ -218,13 +180,11 @@ func sum64(xs []float64) (sum float64) {
 	return sum
 }
 
-// values are those of a cell's trials in whole blocks, in their order.
+// values are those of a cell's trials, in the order of blocks.
 func (on *onBenches) values(c *Cell, value func(Point) float64) []float64 {
 	ys := make([]float64, len(on.column))
 	for _, p := range c.Points {
-		if i, ok := on.column[p.Block]; ok {
-			ys[i] = value(p)
-		}
+		ys[on.column[p.Block]] = value(p)
 	}
 	return ys
 }
@@ -249,9 +209,7 @@ func (c *Cell) summands(values []float64) []float64 {
 	}
 	ys := make([]float64, len(c.on.column))
 	for i, p := range c.Points {
-		if at, ok := c.on.column[p.Block]; ok {
-			ys[at] = c.on.toAll(values[i])
-		}
+		ys[c.on.column[p.Block]] = c.on.toAll(values[i])
 	}
 	if !whole { // one bench runs it: its blocks are what is replicated
 		return ys

@@ -29,7 +29,7 @@ type Cell struct {
 	Response   string
 	Unit       string
 	Method     store.Method
-	Points     []Point
+	Points     []Point      // where there are several benches, of whole blocks alone
 	Mean       stat.Summary // of trial means
 	Median     stat.Summary // of trial medians
 	SD         float64      // of trial means; NaN for one trial
@@ -46,6 +46,7 @@ type Cell struct {
 	Warnings   []string
 
 	lacking int        // trials that have no value of it
+	aside   []Point    // of blocks that a bench did not complete
 	on      *onBenches // where its trials ran; nil: one bench
 	units   []Point    // what is judged where there are several benches
 }
@@ -179,9 +180,12 @@ func (c *Cell) summarize(confidence float64) error {
 		c.Mean.Warnings, c.Median.Warnings = none, none
 	}
 	if c.lacking > 0 {
-		c.Warnings = append(c.Warnings,
-			fmt.Sprintf("%d of %d valid trials have no value; the figures are of the others", c.lacking,
-				c.lacking+len(c.Points)))
+		others := "the others"
+		if len(c.aside) > 0 {
+			others += " in whole blocks"
+		}
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d valid trials have no value; the figures are of %s", c.lacking,
+			c.lacking+len(c.Points)+len(c.aside), others))
 	}
 	c.SD, c.P95 = stat.SD(means), math.NaN()
 	if len(p95) == len(c.Points) {

@@ -74,6 +74,8 @@ func (r *Report) noFigure(treatment int, p Panel) string {
 		return "no valid trial"
 	case t.setup != nil && t.setup.LeavesOut(string(p.Side), p.Response):
 		return "left out by the study"
+	case r.isCut(treatment, p):
+		return noWholeBlock
 	}
 	return "not measured here"
 }

@@ -96,12 +96,11 @@ func (h *holes) table(log bool, value func(*Cell, Point) float64) (t *stat.Incom
 		}
 		whole := true
 		for _, p := range c.Points {
-			if at, ok := h.at[p.Block]; ok {
-				own[at] = value(c, p)
-				whole = whole && !math.IsNaN(own[at])
-				if log {
-					own[at] = math.Log(own[at])
-				}
+			at := h.at[p.Block]
+			own[at] = value(c, p)
+			whole = whole && !math.IsNaN(own[at])
+			if log {
+				own[at] = math.Log(own[at])
 			}
 		}
 		if row[i] = -1; whole {

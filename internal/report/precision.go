@@ -49,7 +49,7 @@ func (r *Report) wide(twice bool) []wideFigure {
 	var wide []wideFigure
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		of := fmt.Sprintf("%s of %s at the %s", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side)
+		of := r.nameOf(c)
 		why := r.unsure(c)
 		if c.on == nil && len(c.Points) == 1 {
 			why = "one trial"
@@ -64,8 +64,16 @@ func (r *Report) wide(twice bool) []wideFigure {
 			wide = append(wide, wideFigure{c.Treatment, share, of + " (" + missed(c.Headline(), c.Unit) + ")"})
 		}
 	}
+	for _, c := range r.cut() {
+		wide = append(wide, wideFigure{c.Treatment, math.Inf(1), r.nameOf(&c) + " (" + noWholeBlock + ")"})
+	}
 	slices.SortStableFunc(wide, func(a, b wideFigure) int { return cmp.Compare(b.share, a.share) })
 	return wide
+}
+
+// nameOf is a figure in words.
+func (r *Report) nameOf(c *Cell) string {
+	return fmt.Sprintf("%s of %s at the %s", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side)
 }
 
 // missed says how wide an interval is that lacks the precision asked for, and its ends if it is lopsided.
@@ -92,6 +100,9 @@ func (r *Report) unsure(c *Cell) string {
 // Widest is the figure whose interval, as the report shows it, is the widest for its center, and how wide; or one that
 // more benches or blocks are needed for, and why: how wide is infinite then. nil: no figure has an interval.
 func (r *Report) Widest() (widest *Cell, share float64, why string) {
+	if cut := r.cut(); len(cut) > 0 {
+		return &cut[0], math.Inf(1), noWholeBlock
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if why := r.unsure(c); why != "" {

@@ -47,7 +47,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	}
 	for _, t := range r.Trials {
 		i := r.TreatmentOf(t.Treatment)
-		if i < 0 || t.State != store.Valid {
+		if i < 0 || t.State != store.Valid || r.isAside(t.ID) {
 			continue
 		}
 		m := map[string]float64{}

@@ -14,7 +14,7 @@ import (
 )
 
 // A Distribution is one response of one side of one treatment, over all
-// requests of its valid trials. Requests of one trial are not independent: it
+// requests of the trials of its figures. Requests of one trial are not independent: it
 // shows what a request may meet, and gives no interval.
 type Distribution struct {
 	Treatment int
@@ -26,6 +26,7 @@ type Distribution struct {
 
 	mu      sync.Mutex
 	courses []*[courseParts]float64 // by place of the trial in the plan; nil: not read
+	aside   map[int]bool            // trials that do not count, since their blocks are not whole
 }
 
 // A CoursePoint is one stretch of the recorded run, in the order of requests:
@@ -60,7 +61,10 @@ func (r *Report) readDistributions(s *store.Store) error {
 			continue
 		}
 		d := &Distribution{Treatment: c.Treatment, Panel: Panel{c.Side, c.Response, c.Unit}, perUnit: 1,
-			courses: make([]*[courseParts]float64, len(r.Trials))}
+			courses: make([]*[courseParts]float64, len(r.Trials)), aside: map[int]bool{}}
+		for _, p := range c.aside {
+			d.aside[p.Trial] = true
+		}
 		if c.Unit == "s" {
 			d.perUnit = 1e9
 		}
@@ -124,7 +128,7 @@ func (x *trialScratch) read(place int) error {
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
 		wanted := map[string]*Distribution{} // by the name of the field
 		for _, f := range measure.Summaries(side) {
-			if d := x.index[cellKey{treatment, side, f.Response.Name}]; d != nil {
+			if d := x.index[cellKey{treatment, side, f.Response.Name}]; d != nil && !d.aside[t.ID] {
 				wanted[f.Name] = d
 			}
 		}

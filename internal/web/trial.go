@@ -371,15 +371,11 @@ func (t *trialAt) slowest(c *store.Columns, f *measure.Field, values []int64) ([
 // phases draws the means of a trial's phases in their order, by that side's clock.
 func (t *trialAt) phases(side measure.Side) *report.Picture {
 	mean := func(response string) float64 {
-		c, ok := t.Cell(t.treatment, side, response)
+		p, ok := t.PointOf(t.state.ID, t.treatment, side, response)
 		if !ok {
 			return math.NaN()
 		}
-		i := slices.IndexFunc(c.Points, func(p report.Point) bool { return p.Trial == t.state.ID })
-		if i < 0 {
-			return math.NaN()
-		}
-		return c.Points[i].Mean
+		return p.Mean
 	}
 	order := []string{"serialization", "connection", "rtt", "deserialization"}
 	if side == measure.Server {
