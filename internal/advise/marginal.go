@@ -26,9 +26,9 @@ func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
 		if side < 0 || s.Floor || len(s.Trials) == 0 {
 			continue
 		}
-		pair := strata[s.others(factor)]
+		pair := strata[s.Others(factor)]
 		pair[side] = s
-		strata[s.others(factor)] = pair
+		strata[s.Others(factor)] = pair
 	}
 	maps.DeleteFunc(strata, func(_ string, p [2]*Series) bool { return p[0] == nil || p[1] == nil })
 	sums := map[int]*[2]float64{}
@@ -60,8 +60,8 @@ func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
 	return xs, ys
 }
 
-// others is the treatment without a factor.
-func (s Series) others(factor string) string {
+// Others is the treatment without a factor: the levels of the other factors as one text.
+func (s Series) Others(factor string) string {
 	var parts []string
 	for i, f := range s.Factors {
 		if f != factor {

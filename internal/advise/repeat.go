@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -106,19 +107,24 @@ func (c Contrast) within(margin float64) (inside, outside float64) {
 }
 
 // relative are the ratios of each treatment to the first one that has the same
-// response at the same side, block by block. What is not above 0 has none.
+// response at the same side, block by block, measured as it is or modelled as it is. What is not above 0 has none.
 func relative(all []Series) []Series {
-	first := map[[2]string]Series{}
+	type figure struct {
+		side     measure.Side
+		response string
+		modelled bool
+	}
+	first := map[figure]Series{}
 	var out []Series
 	for _, s := range all {
-		key := [2]string{string(s.Side), s.Response}
+		key := figure{s.Side, s.Response, s.Modelled}
 		base, ok := first[key]
 		if !ok {
 			first[key] = s
 			continue
 		}
 		r := Series{Factors: []string{"over"}, Levels: []string{s.Name() + " over " + base.Name()}, Stack: s.Stack,
-			Floor: s.Floor, Side: s.Side, Response: s.Response, Unit: "1", Modelled: s.Modelled || base.Modelled,
+			Floor: s.Floor, Side: s.Side, Response: s.Response, Unit: "1", Modelled: s.Modelled,
 			Waiting: max(s.Waiting, base.Waiting), Longer: s.Longer + base.Longer}
 		for _, t := range s.Trials {
 			i := slices.IndexFunc(base.Trials, func(b TrialSummary) bool { return b.Block == t.Block })

@@ -3,6 +3,7 @@ package advise
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -212,5 +213,26 @@ func TestAFigureThatWasNotMeasuredAgain(t *testing.T) {
 	}
 	if c, err = Repeat(new, old, 0.95, 0.05); err != nil || c.Agreement() != Agrees || len(c.Gone) > 0 {
 		t.Errorf("a figure more: got %s, %q, %v", c.Agreement(), c.Gone, err)
+	}
+}
+
+// Ratios that are repeated are of what was measured, or of what was modelled: never of one over the other.
+func TestRatiosAreNotOfAMeterOverAModel(t *testing.T) {
+	series := func() []Series {
+		all := []Series{seriesOf("a", near(1)...), seriesOf("b", near(3)...), seriesOf("c", near(5)...),
+			seriesOf("d", near(7)...)}
+		all[1].Modelled, all[3].Modelled = true, true
+		return all
+	}
+	r, err := Repeat(series(), series(), 0.95, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, x := range r.Ratios {
+		names = append(names, x.Treatment)
+	}
+	if got := strings.Join(names, ", "); got != "c over a, d over b" {
+		t.Errorf("got ratios of %s", got)
 	}
 }

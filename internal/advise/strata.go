@@ -33,7 +33,7 @@ func Strata(series []Series, factor, a, b string, confidence float64) []Stratum 
 		if side < 0 || s.Floor || len(s.Trials) == 0 {
 			continue
 		}
-		key := s.others(factor)
+		key := s.Others(factor)
 		if at[key] == nil {
 			at[key] = &both{}
 			order = append(order, key)
@@ -123,8 +123,8 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 		for _, t := range s.Trials {
 			own[t.Block], blocksOf[t.Block] = t.Mean, true
 		}
-		at[i][s.others(factor)] = own
-		strata[s.others(factor)] = true
+		at[i][s.Others(factor)] = own
+		strata[s.Others(factor)] = true
 	}
 	var order []int
 	for b := range blocksOf {

@@ -301,6 +301,11 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 	if len(cells) < 2 {
 		return x, false
 	}
+	if slices.ContainsFunc(cells, func(c *Cell) bool { return c.modelled() != cells[0].modelled() }) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: some treatments are measured and others modelled, so "+
+			"benches are not compared by it", words(p.Response), p.Side))
+		return x, false
+	}
 	var err error
 	rows := make([][]float64, len(cells))
 	for i, c := range cells {

@@ -46,6 +46,7 @@ type Cell struct {
 	Warnings   []string
 
 	lacking int        // trials that have no value of it
+	mixed   bool       // some of its trials are measured, others modelled
 	aside   []Point    // of blocks that a bench did not complete
 	on      *onBenches // where its trials ran; nil: one bench
 	units   []Point    // what is judged where there are several benches
@@ -74,13 +75,18 @@ func (r *Report) cells(s *store.Store) error {
 		if !ok {
 			at = len(r.Cells)
 			index[k] = at
-			r.Cells = append(r.Cells, Cell{Treatment: i, Side: row.Side, Response: row.Response, Unit: row.Unit,
-				Method: row.Method})
+			r.Cells = append(r.Cells, Cell{Treatment: i, Side: row.Side, Response: row.Response, Unit: row.Unit})
 		}
 		c := &r.Cells[at]
 		if math.IsNaN(row.Mean) || math.IsNaN(row.Median) { // a trial in which nothing was answered, or read
 			c.lacking++
 			continue
+		}
+		if len(c.Points) == 0 {
+			c.Method = row.Method
+		}
+		if c.Method != row.Method && (c.Method == store.Modelled || row.Method == store.Modelled) {
+			c.Method, c.mixed = store.Modelled, true
 		}
 		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min,
 			row.Bench})
@@ -186,6 +192,10 @@ func (c *Cell) summarize(confidence float64) error {
 		}
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d valid trials have no value; the figures are of %s", c.lacking,
 			c.lacking+len(c.Points)+len(c.aside), others))
+	}
+	if c.mixed {
+		c.Warnings = append(c.Warnings, "measured in some trials and modelled in others, as on benches of which not all "+
+			"have a meter: the figure is of both and counts as modelled")
 	}
 	c.SD, c.P95 = stat.SD(means), math.NaN()
 	if len(p95) == len(c.Points) {

@@ -81,16 +81,7 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 		}
 		return e, true
 	}
-	a, err := stat.AnalyzeVariance(t, stat.AnovaOptions{Confidence: r.Study.Design.Confidence, Log: e.Log})
-	if err == nil {
-		e.Anova = &a
-		r.nameBlocks(a.Terms)
-		for _, w := range a.Warnings {
-			e.Warnings = append(e.Warnings, w.Error())
-		}
-	} else {
-		e.Warnings = append(e.Warnings, err.Error())
-	}
+	r.analyze(&e, t, series)
 	if len(series) > orderTreatments {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("order effects were not tested: %d treatments exceed the limit of %d",
 			len(series), orderTreatments))
@@ -168,25 +159,26 @@ func (e *Effects) order(t stat.Table) {
 
 // levels compares the best level of each factor with each other one. Every
 // pair of a factor's levels is compared at once, since the best is picked from
-// the data; Bonferroni over the factors.
+// the data; Bonferroni over the factors, and over the families of one whose levels are not all alike measured.
 func (r *Report) levels(e *Effects, series []advise.Series) {
 	if hasNoBetter(e.Response) {
 		return
 	}
-	names := make([][]string, len(r.Study.Factors))
-	varied := 0
-	for i, f := range r.Study.Factors {
+	var families []levelFamily
+	for _, f := range r.Study.Factors {
+		var names []string
 		for _, l := range f.Levels {
 			if slices.ContainsFunc(series, func(s advise.Series) bool { return s.Level(f.Name) == l.Text }) {
-				names[i] = append(names[i], l.Text)
+				names = append(names, l.Text)
 			}
 		}
-		if len(names[i]) > 1 {
-			varied++
-		}
+		found := alikeLevels(series, f.Name, names)
+		e.Warnings = append(e.Warnings, apartWords(found)...)
+		families = append(families, found...)
 	}
-	for i, f := range r.Study.Factors {
-		for _, c := range r.bestOf(series, f.Name, names[i], max(1, varied)) {
+	families = slices.DeleteFunc(families, func(f levelFamily) bool { return len(f.levels) < 2 })
+	for _, f := range families {
+		for _, c := range r.bestOf(series, f.factor, f.levels, len(families)) {
 			e.Levels = append(e.Levels, c)
 			for _, w := range c.Warnings {
 				if !errors.Is(w, stat.ErrNoSpread) {
@@ -211,9 +203,6 @@ func hasNoBetter(response string) bool {
 // bestOf sorts a factor's levels and compares the first with the others; the
 // factor is one of a family of that many.
 func (r *Report) bestOf(series []advise.Series, factor string, names []string, family int) []LevelContrast {
-	if len(names) < 2 {
-		return nil
-	}
 	order, ok := r.levelOrder(series, factor, names)
 	if !ok {
 		return nil // no stratum, or no block, in common: the contrasts of treatments say it
@@ -248,7 +237,9 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 		a, b := order[over], order[under]
 		x := LevelContrast{Factor: factor, Best: order[best], Other: order[other], Comparison: c, PHolm: p,
 			Published: r.publishedRatio(series, factor, a, b)}
-		x.Modelled = slices.ContainsFunc(series, func(s advise.Series) bool { return s.Modelled })
+		x.Modelled = slices.ContainsFunc(series, func(s advise.Series) bool {
+			return s.Modelled && slices.Contains([]string{a, b}, s.Level(factor))
+		})
 		x.Means = slices.ContainsFunc(r.Cells, func(c Cell) bool {
 			return c.ByMedian && c.Response == series[0].Response && c.Side == series[0].Side
 		})

@@ -189,6 +189,7 @@ type levelJSON struct {
 	PHolm     stat.Number   `json:"p_holm"`
 	Alike     bool          `json:"alike"`
 	Slowed    bool          `json:"waiting_may_explain,omitempty"`
+	Modelled  bool          `json:"modelled,omitempty"` // some of it is computed from a model
 	Published stat.Number   `json:"published"`
 }
 
@@ -211,7 +212,7 @@ func (r *Report) effectsJSON() []effectsJSON {
 		}
 		for _, c := range e.Levels {
 			x.Levels = append(x.Levels, levelJSON{c.Factor, c.Best, c.Other, stat.Number(c.Estimate), stat.Interval{c.Lo, c.Hi},
-				stat.Number(c.PHolm), c.Alike, c.Slowed(r.Study.Design.Confidence),
+				stat.Number(c.PHolm), c.Alike, c.Slowed(r.Study.Design.Confidence), c.Modelled,
 				stat.Number(c.Published)})
 		}
 		out = append(out, x)

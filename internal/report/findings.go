@@ -212,6 +212,9 @@ func (f finding) Times(response, side, a, b string) (string, error) {
 // timesAs is how many times as much x has as y, of the means of the blocks that both have, with
 // its interval. One block has no interval, which the text then says.
 func timesAs(x, y *Cell, confidence float64) (string, error) {
+	if x.modelled() != y.modelled() {
+		return "", fmt.Errorf("%s: one is measured, the other modelled; they are not compared", x.Response)
+	}
 	var xs, ys []float64
 	for _, p := range x.Points {
 		if i := slices.IndexFunc(y.Points, func(o Point) bool { return o.Block == p.Block }); i >= 0 {
