@@ -140,6 +140,8 @@ type figures struct {
 	why           string
 	quality       drive.DriverStats
 	queue         *lab.Lateness // of requests at a rate; nil: there is none
+	waited        int           // requests that waited for their connection, and for how long in all
+	wait          time.Duration
 }
 
 func (p *probe) run(ctx context.Context, w io.Writer) error {
@@ -305,6 +307,10 @@ func (x *figures) add(e measure.Exchange) error {
 	x.out += e.Out
 	if x.queue != nil {
 		x.queue.Add(e)
+	}
+	if e.Connection > 0 {
+		x.waited++
+		x.wait += e.Connection
 	}
 	if e.Failure != "" {
 		x.failed++

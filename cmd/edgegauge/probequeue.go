@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
@@ -28,11 +30,26 @@ func (p *probe) behind(all []figures) string {
 	return text
 }
 
+// streams says that requests waited for a stream on the connection that they share, as report.Streams does.
+func (p *probe) streams(all []figures) string {
+	if p.job.Connection != drive.Multiplexed {
+		return ""
+	}
+	requests, waited, wait := 0, 0, time.Duration(0)
+	for _, x := range all {
+		requests, waited, wait = requests+x.sent, waited+x.waited, wait+x.wait
+	}
+	return report.Streams(waited, requests, wait.Seconds(), p.job.Concurrency, "--concurrency")
+}
+
 // warnings are doubts about the figures, the rate first. It is not nil.
 func (p *probe) warnings(all []figures, t total) []string {
 	out := t.warnings()
 	if text := p.behind(all); text != "" {
 		out = append([]string{text}, out...)
+	}
+	if text := p.streams(all); text != "" {
+		out = append(out, text)
 	}
 	if n := silent(all); n > 0 && n < len(all) {
 		out = append(out, fmt.Sprintf("%d of %d runs had no answer: times and sizes are of the others, and the rate of "+

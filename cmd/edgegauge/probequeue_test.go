@@ -76,3 +76,19 @@ func TestProbeSaysWhatFollowsInAClosedLoop(t *testing.T) {
 		}
 	}
 }
+
+// Where requests share a connection, probe tells that they waited for a stream; where each opens its own, it does not.
+func TestProbeTellsOfWaitsForAStream(t *testing.T) {
+	for connection, want := range map[string]bool{drive.Multiplexed: true, drive.PerRequest: false} {
+		p := probe{job: drive.Job{Spec: drive.Spec{Concurrency: 40, Connection: connection}}}
+		var x figures
+		for i := range 10 {
+			_ = x.add(measure.Exchange{Sent: 1, Done: 2, Connection: time.Duration(i%2) * time.Second})
+		}
+		said := strings.Join(p.warnings([]figures{x, x}, total{}), " ")
+		if strings.Contains(said, "10 of 20 requests waited 1.00 s (mean) for a stream on their connection: the server "+
+			"takes fewer at once than --concurrency 40") != want {
+			t.Errorf("%s: %s", connection, said)
+		}
+	}
+}

@@ -55,8 +55,9 @@ type multiplexer struct {
 	*muxConn
 	fd      int // -1: none
 	streams []*muxStream
-	order   queue // begun and not over, the oldest first
-	waiting ring  // begun, but the server takes no more streams; the oldest first
+	order   queue  // begun and not over, the oldest first
+	waiting ring   // begun, but the server takes no more streams; the oldest first
+	held    uint64 // requests up to this one found no stream when they were begun
 	flight  map[uint32]*lane
 	blocked []*lane // bodies that wait for the connection's window
 	out     []byte  // being sent
@@ -101,6 +102,9 @@ func (m *multiplexer) loop() {
 	for !m.stop.Load() {
 		due := m.begin(m.send)
 		m.open()
+		if m.waiting.n > 0 {
+			m.held = m.waiting.get(m.waiting.n - 1).seq
+		}
 		if m.order.empty() && m.over {
 			m.flush()
 			return
@@ -144,6 +148,10 @@ func (m *multiplexer) open() {
 		}
 		l := m.waiting.head()
 		m.waiting.pop()
+		if l.seq <= m.held { // what it waited for a stream is no part of its RTT, as what a connection took to be made
+			l.opening = time.Duration(l.row.sent)
+			m.run.opened(l)
+		}
 		s := m.of(l)
 		m.w.stream, m.w.last = s.stream, m.opened
 		_ = m.w.start(s.buf, 0)

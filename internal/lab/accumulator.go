@@ -106,6 +106,8 @@ type accumulator struct {
 	last      int64           // ns, the end of the last answered exchange
 	busy      int64           // ns, the sum of all round trips
 	whole     int64           // ns, the sum of all total times
+	waited    int             // requests that say that they waited for their connection
+	wait      int64           // ns, of all of them
 	check     recordCheck
 
 	columns []column
@@ -196,6 +198,10 @@ func (t *accumulator) add(x measure.Exchange) {
 	}
 	t.out += x.Out
 	t.in += x.In
+	if x.Connection > 0 {
+		t.waited++
+		t.wait += int64(x.Connection)
+	}
 	if x.Failure != "" {
 		t.failed++
 		if t.lost == nil {

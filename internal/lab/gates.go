@@ -129,6 +129,10 @@ func (t *trialRunner) summarize() {
 		f.note("reconnects", "1", float64(n))
 	}
 	t.noteConnections()
+	if client.waited > 0 && t.setup.Connection == "multiplexed" {
+		f.note("waited_for_stream", "1", float64(client.waited))
+		f.note("wait_for_stream", "s", time.Duration(client.wait).Seconds())
+	}
 	if n := c.ends[atClient].Unsure; n > 0 {
 		f.note("unsure_answers", "1", float64(n))
 	}

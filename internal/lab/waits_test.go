@@ -102,3 +102,31 @@ func TestWaitsAreNoted(t *testing.T) {
 		}
 	}
 }
+
+// Requests that waited for a stream of the connection that they share are counted, answered or not; what each takes to
+// connect on its own is no such wait.
+func TestWaitsForAStreamAreNoted(t *testing.T) {
+	for connection, want := range map[string]float64{"multiplexed": 2, "per-request": 0} {
+		r := sound()
+		r.setup.Connection = connection
+		client := &r.course.sides[atClient]
+		*client = accumulator{}
+		client.reserve(measure.Client, 3, new(spare))
+		for i, x := range []measure.Exchange{{Connection: time.Second, Sent: 2e9, Done: 3e9, Total: 3e9},
+			{Sent: 1, Done: 2, Total: 1}, {Connection: 2 * time.Second, Sent: 3e9, Total: 5e9, Failure: "no response"}} {
+			x.Seq = uint64(i) + 1
+			client.add(x)
+		}
+		if client.wrong != "" {
+			t.Fatal(client.wrong)
+		}
+		r.summarize()
+		noted := map[string]float64{}
+		for _, q := range r.findings.quality {
+			noted[q.Key] = q.Value
+		}
+		if noted["waited_for_stream"] != want || noted["wait_for_stream"] != want*1.5 {
+			t.Errorf("%s: noted %v", connection, noted)
+		}
+	}
+}

@@ -43,8 +43,8 @@ var Fields = []Field{
 	{Name: "connection", Column: "connection_ns", Client: Nonzero, Server: Nonzero,
 		At: func(x *Exchange) *int64 { return (*int64)(&x.Connection) }, Place: 7,
 		Response: Response{Quantity{"connection", "s"}, atClient,
-			"opening a connection, or checking that a kept one is still open, before the request is sent: in total_time, not " +
-				"in rtt",
+			"opening a connection, checking that a kept one is still open, or waiting until a shared one takes another " +
+				"request, before the request is sent: in total_time, not in rtt",
 			false}},
 	{Name: "serialization", Column: "serialization_ns", Client: Always, Server: Always,
 		At: func(x *Exchange) *int64 { return (*int64)(&x.Serialization) }, Place: 3,

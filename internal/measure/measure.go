@@ -37,8 +37,9 @@ type Exchange struct {
 	Serialization, Processing, Deserialization time.Duration
 	// Sensor is the part of Processing that a sensor took; 0 if none was read.
 	Sensor time.Duration
-	// Connection is what a client took before Sent to open a connection, or to
-	// make sure that a kept one still stands; 0 where it does not say.
+	// Connection is what a client took before Sent to open a connection, to make
+	// sure that a kept one still stands, or to wait until one that requests share
+	// takes another; 0 where it does not say.
 	Connection time.Duration
 	// Total is the time from before the request's serialization to after the
 	// response's deserialization; at the server, from the request received

@@ -103,3 +103,29 @@ func (r *Report) doubtRates(noted [][]map[string]float64) {
 		}
 	}
 }
+
+// Streams says that requests waited until the server took one more stream on the connection that they share: how many,
+// of how many, and for how long in all, in s. Setting is the name of concurrency. It is empty where hardly any did.
+func Streams(waited, requests int, wait float64, concurrency int, setting string) string {
+	if float64(waited) <= waitedFrom*float64(requests) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d requests waited %s (mean) for a stream on their connection: the server takes fewer at "+
+		"once than %s %d, so more in flight change nothing; response time, total time and connection include that wait, "+
+		"RTT does not; lower %s, or have the server take more streams", waited, requests,
+		Format(wait/float64(waited), "s"), setting, concurrency, setting)
+}
+
+// doubtStreams warns where requests waited for a stream.
+func (r *Report) doubtStreams(noted [][]map[string]float64) {
+	for i, trials := range noted {
+		s := r.Treatments[i].setup
+		if s == nil {
+			continue
+		}
+		if text := Streams(int(sum(trials, "waited_for_stream")), int(sum(trials, "requests")),
+			sum(trials, "wait_for_stream"), s.Concurrency, "concurrency"); text != "" {
+			r.warnCells(i, measure.Client, []string{"rtt", "response_time", "connection", "total_time", "throughput"}, text)
+		}
+	}
+}

@@ -106,3 +106,26 @@ func TestReportTellsOfRates(t *testing.T) {
 		}
 	}
 }
+
+// Where requests waited for a stream, figures of more in flight than the server takes say so.
+func TestReportTellsOfWaitsForAStream(t *testing.T) {
+	const study = "study: s\nservice: monitor\nstack: a\nconnection: multiplexed\nconcurrency: 50\nrequests: 100\n" +
+		"design: {replications: 3, seed: 1}\n"
+	for waited, warned := range map[float64]bool{0: false, 1: false, 2: true} {
+		w := exactly(nil)
+		w.exact = func(_ map[string]string, block int) []store.Result {
+			v := 1e-3 * wobble(block)
+			return []store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 100, Mean: v, SD: v / 10, Median: v,
+				P95: v, Min: v, Max: v, Method: store.Measured}}
+		}
+		w.quality = func(map[string]string, int) []store.Quality {
+			return []store.Quality{{Key: "requests", Unit: "1", Value: 100},
+				{Key: "waited_for_stream", Unit: "1", Value: waited}, {Key: "wait_for_stream", Unit: "s", Value: waited / 4}}
+		}
+		said := strings.Join(reportOf(t, w.write(t, study)).Cells[0].Warnings, " ")
+		if strings.Contains(said, "6 of 300 requests waited 250 ms (mean) for a stream on their connection: the server "+
+			"takes fewer at once than concurrency 50") != warned || strings.Contains(said, "stream") != warned {
+			t.Errorf("%g of 100 waited: %s", waited, said)
+		}
+	}
+}

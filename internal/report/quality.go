@@ -69,6 +69,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtMemory(noted)
 	r.doubtDrift(noted)
 	r.doubtRates(noted)
+	r.doubtStreams(noted)
 	r.doubtEnergy(noted)
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/service/codec"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -67,10 +68,15 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 		serve.Protocols = new(http.Protocols)
 		serve.Protocols.SetHTTP2(true)
 		serve.Protocols.SetUnencryptedHTTP2(true)
+		serve.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: mostStreams}
 	}
 	go serve.Serve(l)
 	return h, nil
 }
+
+// mostStreams is how many requests on one connection the server takes at once: as many as a study may have in flight.
+// Beyond it they wait at the client, and more in flight are the same load.
+const mostStreams = drive.MostConnections
 
 // patience is how long a client may take to shake hands or to send a header. At 9600 bit/s, with
 // losses, a handshake of TLS or QUIC takes more than ten seconds.

@@ -36,7 +36,7 @@ func serveHTTP3(p *program, s stack.Serve) (server, error) {
 	h := &httpServer{workers: w, limit: s.Limits.Body, at: "https://" + conn.LocalAddr().String() + "/" + s.Service}
 	mux.HandleFunc("/"+s.Service, h.handle)
 	serve := &http3.Server{Handler: mux, TLSConfig: http3.ConfigureTLSConfig(config),
-		QUICConfig: &quic.Config{HandshakeIdleTimeout: patience}}
+		QUICConfig: &quic.Config{HandshakeIdleTimeout: patience, MaxIncomingStreams: mostStreams}}
 	h.http = quicServer{serve, conn}
 	go serve.Serve(conn)
 	return h, nil
