@@ -121,7 +121,7 @@ func Lacks(s *study.Setup, response string) string {
 		return ""
 	case packet.HandshakeBytes.Name, packet.HandshakeTime.Name:
 	case packet.Jitter.Name, packet.JitterRFC3550.Name:
-		if s.Requests == 1 && s.MinDuration == 0 {
+		if s.Requests == 1 && s.MinDuration == 0 || onlyOne(s) {
 			return "jitter takes two requests"
 		}
 		return ""
@@ -136,6 +136,11 @@ func Lacks(s *study.Setup, response string) string {
 			"per-request"
 	}
 	return ""
+}
+
+// onlyOne says whether one request alone is due in a trial: at a constant rate the first is due at once.
+func onlyOne(s *study.Setup) bool {
+	return s.Rate > 0 && s.Duration > 0 && s.Arrival != "poisson" && s.Rate*s.Duration.Seconds() <= 1
 }
 
 // overUDP says whether requests are datagrams; HTTP/3 is none of them.

@@ -234,6 +234,10 @@ func TestResponsesThatPacketsLack(t *testing.T) {
 			"handshake_bytes", ""},
 		{study.Setup{Transport: "http", Requests: 1}, "jitter", "two requests"},
 		{study.Setup{Transport: "http", Requests: 1, MinDuration: time.Second}, "jitter", ""},
+		{study.Setup{Transport: "http", Rate: 2, Duration: 500 * time.Millisecond}, "jitter", "two requests"},
+		{study.Setup{Transport: "http", Rate: 2, Duration: 501 * time.Millisecond}, "jitter", ""},
+		{study.Setup{Transport: "http", Rate: 2, Duration: 500 * time.Millisecond, Arrival: "poisson"}, "jitter", ""},
+		{study.Setup{Transport: "http", Duration: time.Millisecond}, "jitter_rfc3550", ""},
 	} {
 		if got := Lacks(&tt.setup, tt.response); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s of %+v: got %q, want %q", tt.response, tt.setup, got, tt.want)

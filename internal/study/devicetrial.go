@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // asSaid refuses a trial whose devices would not be those that the study says. Earlier versions ran such trials, and
@@ -15,6 +17,7 @@ func (t *candidate) asSaid() {
 	}
 	t.allThere()
 	t.allOn()
+	t.reporting()
 	t.noticed()
 }
 
@@ -59,7 +62,84 @@ func (t *candidate) noticed() {
 			"for %s", DurationText(ends), DurationText(lasts), DurationText(calm)), fmt.Sprintf("write a duration above %s, "+
 			"with time to recover, or name responses without recovery_time", DurationText(sum(ends, calm))),
 			"duration", "outage")
+	case p.Phase == "random" && !p.Observes() && !p.alive():
+		t.met(cut / float64(p.Devices))
 	}
+}
+
+// rarely is the share of the trials that may be without a report. The instants of a trial are drawn from its block's
+// seed, so one that is invalid for them is so again, whenever it is tried.
+const rarely = 1e-3
+
+// reporting refuses devices of which none may report in a trial: they have a period longer than it, or late reports.
+// Who observes is told something, and who is switched on later reports even less.
+func (t *candidate) reporting() {
+	p, lasts := &t.setup.Population, t.setup.Duration
+	if p.Observes() {
+		return
+	}
+	none := p.silent(1, func(c Class) float64 { return p.reports(c, lasts) })
+	if none <= rarely {
+		return
+	}
+	period := "a period of " + DurationText(p.Period)
+	if len(p.Mix) > 0 {
+		shortest, longest := p.periods()
+		period = fmt.Sprintf("periods of %s to %s", DurationText(shortest), DurationText(longest))
+	}
+	t.complain(fmt.Sprintf("of %s with %s none reports within %s, in %.3g%% of the trials",
+		plural.Count(p.Devices, "device"), period, DurationText(lasts), 100*none),
+		"write a longer duration, or take more devices", "devices", "period", "jitter", "mix", "duration")
+}
+
+// met refuses an outage that mostly meets nobody: none of the share of the devices that it cuts off reports in it.
+func (t *candidate) met(share float64) {
+	const mostly = 0.5
+	p := &t.setup.Population
+	none := p.silent(share, func(c Class) float64 { return p.Outage.For.Seconds() / c.Period.Seconds() })
+	if none > mostly {
+		t.complain(fmt.Sprintf("the outage meets nobody in %.3g%% of the trials: none of the devices that it cuts off "+
+			"reports within %s", 100*none, DurationText(p.Outage.For)), "write a longer outage, or take more devices",
+			"devices", "period", "mix", "outage")
+	}
+}
+
+// silent is the probability that none of a share of the devices reports, where each does so with that of its class.
+func (p *Population) silent(share float64, reports func(Class) float64) float64 {
+	classes := p.Mix
+	if len(classes) == 0 {
+		classes = []Class{{Share: 1, Period: p.Period, Jitter: p.Jitter}}
+	}
+	upto, before, log := 0.0, 0.0, 0.0
+	for _, c := range classes {
+		upto += c.Share
+		last := math.Round(upto * float64(p.Devices))
+		if n := share * (last - before); n > 0 {
+			log += n * math.Log1p(-min(1, reports(c)))
+		}
+		before = last
+	}
+	return math.Exp(log)
+}
+
+// reports is the probability that a device reports in a trial: by the end, its first report is due, which is at a
+// random instant of its period, or at once where all are aligned, and later by its jitter (drive/population).
+func (p *Population) reports(c Class, lasts time.Duration) float64 {
+	x, most := lasts.Seconds()/c.Period.Seconds(), c.Jitter // in periods
+	switch {
+	case x >= 1+most:
+		return 1
+	case p.Phase == "aligned" && most == 0:
+		return 1
+	case p.Phase == "aligned":
+		return min(1, x/most)
+	case most == 0:
+		return x
+	}
+	// The mean over jitters v of what is left of the trial for the phase, x − v, from 0 to 1.
+	ramp := func(to float64) float64 { return to * to / 2 } // the integral of v from 0
+	upto, above := min(x, most), max(0, x-1)                // beyond upto nothing is left, below above all phases fit
+	return (above + ramp(x-above) - ramp(x-upto)) / most
 }
 
 // wants says whether the study takes a response of the client from the treatment.

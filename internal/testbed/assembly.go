@@ -65,6 +65,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seeReady()
 	x.seePackets()
 	x.seeGiven()
+	x.seeFew()
 	x.openRequests(ctx)
 	x.seePlacement()
 	x.seeLostPlacements()
