@@ -27,3 +27,16 @@ func TestModelsTakeTheBytesOfFailedRequests(t *testing.T) {
 		t.Errorf("got %d B on the wire, want %d", r.course.onWire, 4*80)
 	}
 }
+
+// Of devices that give nothing that packets give, none are captured, unless they are to be kept.
+func TestPacketsOfDevicesAreNotCapturedForNothing(t *testing.T) {
+	for keep, captured := range map[bool]bool{false: false, true: true} {
+		r := sound()
+		r.lab.Plan.Study.Responses, r.lab.Plan.Study.Packets = []study.Word{{Text: "wire_bytes"}}, keep
+		r.setup.Population.Devices, r.setup.LeaveOut = 10, []string{"wire_bytes"}
+		c := &capture{trial: r}
+		if err := c.before(t.Context()); (err != nil) != captured { // there is no URL whose port to capture
+			t.Errorf("packets kept %v: %v", keep, err)
+		}
+	}
+}

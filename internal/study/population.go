@@ -325,9 +325,9 @@ func (t *candidate) population() bool {
 		return false
 	}
 	for _, w := range t.study.Responses {
-		if slices.Contains(ofPackets, w.Text) {
+		if slices.Contains(ofPackets, w.Text) && t.setup.Capture != "off" && !t.setup.LeavesOut("client", w.Text) {
 			t.complain(fmt.Sprintf("response %s is not available with devices: their packets are not taken apart", w.Text),
-				"take datagram_bytes or resent, or exclude the treatment", "devices")
+				fmt.Sprintf("take datagram_bytes or resent, or give this level leave_out: [%s]", w.Text), "devices")
 			return false
 		}
 	}
@@ -393,9 +393,9 @@ func (t *candidate) streams() {
 			"keepalive", "mix")
 	}
 	for _, w := range t.study.Responses {
-		if w.Text == "datagram_bytes" {
+		if w.Text == "datagram_bytes" && !s.LeavesOut("client", w.Text) {
 			t.complain("response datagram_bytes is not available with devices that have connections: TCP makes its "+
-				"segments unseen", "remove it, or exclude the treatment", "devices")
+				"segments unseen", "remove it, or give this level leave_out: [datagram_bytes]", "devices")
 		}
 	}
 	if !http {
