@@ -5,6 +5,7 @@ package study
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 )
@@ -41,6 +42,17 @@ type Study struct {
 
 // Treatments is how many treatments the study wants.
 func (s Study) Treatments() int { return len(s.treatments) }
+
+// Setups yields the setup of each treatment, in the order of the file.
+func (s Study) Setups() iter.Seq[*Setup] {
+	return func(yield func(*Setup) bool) {
+		for _, t := range s.treatments {
+			if !yield(t.setup) {
+				return
+			}
+		}
+	}
+}
 
 // A Design says how often, in which order and how surely to measure.
 type Design struct {

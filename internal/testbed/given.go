@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -16,9 +18,17 @@ type giver struct {
 	is        func(s *study.Setup) bool
 }
 
+// givers are all of them; of those of one response the first says the most general.
 var givers = []giver{
 	{[]string{"sent_rate", "resent", "datagram_bytes", "notification_rate", "notifications_missed", "driver_lateness",
-		"recovery_time"}, "many devices (devices: 1000)", func(s *study.Setup) bool { return s.Population.Devices > 0 }},
+		"recovery_time"}, "many devices (devices: 1000)",
+		func(s *study.Setup) bool { return s.Population.Devices > 0 }},
+	{[]string{"datagram_bytes"}, "devices that speak CoAP", overCoAP},
+	{[]string{"notification_rate", "notifications_missed"}, "devices that observe (observe: on)", observes},
+	{[]string{"notifications_missed"}, "devices that observe over CoAP",
+		func(s *study.Setup) bool { return observes(s) && overCoAP(s) }},
+	{[]string{"recovery_time"}, "devices with an outage (outage: {at: 30s, for: 30s})",
+		func(s *study.Setup) bool { return s.Population.Outage.For > 0 }},
 	{[]string{"instructions"}, "a server on a device that counts them (server: {device: instructions-arm64})",
 		func(s *study.Setup) bool {
 			_, counts := device.FindCore(s.Server.Device)
@@ -28,21 +38,71 @@ var givers = []giver{
 		func(s *study.Setup) bool { return s.Service == string(service.Temperature) || s.URL != "" }},
 }
 
-// seeGiven finds responses that no treatment gives: a run would measure for nothing.
+// capturer gives what packets tell.
+var capturer = giver{ofPackets(), "captured packets (capture: on, one client, which is not many devices)",
+	func(s *study.Setup) bool { return lab.Captured(s) && s.Population.Devices == 0 }}
+
+func observes(s *study.Setup) bool { return s.Population.Observes() }
+
+// overCoAP says whether devices send datagrams: all others have a connection each.
+func overCoAP(s *study.Setup) bool { return s.Population.Devices > 0 && s.Transport == "coap" }
+
+func ofPackets() (all []string) {
+	for _, r := range measure.Responses() {
+		if r.Packets {
+			all = append(all, r.Name)
+		}
+	}
+	return all
+}
+
+// seeGiven finds responses that no treatment of the study gives: a run would measure for nothing. A plan may have few
+// of its treatments.
 func (x *assembly) seeGiven() {
+	all := givers
+	// Where levels say whether packets are captured, a study may be run without those that have them (--set exclude=…).
+	if !varies(x.plan.Study, "capture", "driven_from", "devices") {
+		all = append(slices.Clip(all), capturer)
+	}
 	for _, w := range x.plan.Study.Responses {
-		for _, g := range givers {
+		for _, g := range all {
 			if !slices.Contains(g.responses, w.Text) {
 				continue
 			}
-			given := false
-			for t := range x.treatments() {
-				given = given || g.is(t.Setup)
-			}
-			if !given {
-				x.faults = append(x.faults, study.Error{Pos: w.Pos, What: fmt.Sprintf("response %s is measured of %s only, and no "+
-					"treatment has that", w.Text, g.what), Advice: "remove it"})
+			if why := g.lacks(x.plan.Study, w.Text); why != "" {
+				x.faults = append(x.faults, study.Error{Pos: w.Pos, What: fmt.Sprintf("response %s is measured of %s only, and "+
+					"%s", w.Text, g.what, why), Advice: "remove it"})
+				break
 			}
 		}
 	}
+}
+
+// varies says whether levels of a study set one of the settings.
+func varies(of study.Study, settings ...string) bool {
+	return slices.ContainsFunc(of.Factors, func(f study.Factor) bool {
+		return slices.ContainsFunc(f.Levels, func(l study.Level) bool {
+			return slices.ContainsFunc(l.Sets, func(s study.Setting) bool { return slices.Contains(settings, s.Key) })
+		})
+	})
+}
+
+// lacks says why no treatment of a study gives a response; empty: one does, or all leave it out on purpose.
+func (g *giver) lacks(of study.Study, response string) string {
+	why, asked := "no treatment has that", false
+	r, _ := measure.FindResponse(response)
+	for s := range of.Setups() {
+		given := slices.ContainsFunc(r.Sides, func(side measure.Side) bool { return !s.LeavesOut(string(side), response) })
+		switch asked = asked || given; {
+		case !g.is(s):
+		case given:
+			return ""
+		default:
+			why = "all treatments that have that leave it out"
+		}
+	}
+	if !asked {
+		return ""
+	}
+	return why
 }

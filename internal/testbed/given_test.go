@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A response that no treatment gives is refused where it is asked for; one that some give is not.
 func TestResponsesThatNothingGives(t *testing.T) {
 	b := bed(t)
+	const many = "stack: coap-json\ndevices: 5\nperiod: 1s\nduration: 30s\n"
 	for _, x := range []struct{ study, want string }{
 		{"responses: [rtt, recovery_time]", "s.yaml:4:18: response recovery_time is measured of many devices (devices: " +
 			"1000) only, and no treatment has that; remove it"},
@@ -19,8 +22,40 @@ func TestResponsesThatNothingGives(t *testing.T) {
 		{"responses: [instructions]\nserver: {device: instructions-arm64}", ""},
 		{"responses: [instructions]\nfactors: {server.device: [local, instructions-arm64]}", ""},
 		{"responses: [rtt, failed_share, discovery]", ""},
+
+		{many + "responses: [rtt, recovery_time]", "s.yaml:7:18: response recovery_time is measured of devices with an " +
+			"outage (outage: {at: 30s, for: 30s}) only, and no treatment has that; remove it"},
+		{many + "outage: {at: 1s, for: 5s}\nresponses: [rtt, recovery_time]", ""},
+		{many + "responses: [notification_rate]", "measured of devices that observe (observe: on) only"},
+		{many + "responses: [notifications_missed]", "measured of devices that observe (observe: on) only"},
+		{many + "observe: on\noptions: {observe: on}\nresponses: [notification_rate, notifications_missed]", ""},
+		{strings.Replace(many, "coap-json", "mqtt", 1) + "observe: on\nresponses: [notification_rate, notifications_missed]",
+			"response notifications_missed is measured of devices that observe over CoAP only"},
+		{many + "responses: [sent_rate, resent, datagram_bytes, driver_lateness]", ""},
+		{strings.Replace(many, "coap-json", "mqtt", 1) + "leave_out: [datagram_bytes]\nresponses: [rtt, datagram_bytes]",
+			""},
+		{"devices: 5\nperiod: 1s\nduration: 30s\nresponses: [rtt, datagram_bytes]\nfactors: {stack: [coap-json, {name: " +
+			"mqtt, stack: mqtt, leave_out: [datagram_bytes]}]}", ""},
+		{"stack: coap-json\nresponses: [rtt, sent_rate]\nfactors: {load: [{name: one, requests: 5}, {name: many, devices: 5, " +
+			"period: 1s, leave_out: [sent_rate]}]}", "response sent_rate is measured of many devices (devices: 1000) only, " +
+			"and all treatments that have that leave it out; remove it"},
+
+		{"capture: off\nresponses: [rtt, wire_bytes]", "s.yaml:5:18: response wire_bytes is measured of captured packets " +
+			"(capture: on, one client, which is not many devices) only, and no treatment has that; remove it"},
+		{"driven_from: 2\nduration: 5s\nresponses: [rtt, wire_bytes]", "response wire_bytes is measured of captured packets"},
+		{"factors: {load: [{name: one, requests: 5}, {name: two, requests: 6, capture: off}]}\nresponses: [rtt, " +
+			"wire_bytes]", ""},
+		{"factors: {path: [{name: near, capture: off}, {name: far, requests: 6}]}\nexclude: [{path: far}]\n" +
+			"responses: [rtt, wire_bytes]", ""},
+		{many + "capture: off\nresponses: [rtt, packets]", "response packets is measured of captured packets"},
+		{"responses: [rtt, wire_bytes]\nfactors: {load: [{name: one, stack: coap-json, requests: 100}, {name: many, stack: " +
+			"coap-json, devices: 100, period: 1s, duration: 10s, capture: off}]}", ""},
 	} {
-		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\nstack: rest-json\n"+x.study+"\n"))
+		stack := "stack: rest-json\n"
+		if strings.Contains(x.study, "stack:") {
+			stack = ""
+		}
+		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\n"+stack+x.study+"\n"))
 		if err != nil {
 			t.Errorf("%s: %v", x.study, err)
 			continue
@@ -29,6 +64,25 @@ func TestResponsesThatNothingGives(t *testing.T) {
 		a.seeGiven()
 		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
+		}
+	}
+}
+
+// A bench asks what it can run of a plan treatment by treatment: a response that others give is none of its faults.
+func TestWhatOtherTreatmentsGiveIsNoFault(t *testing.T) {
+	b := bed(t)
+	p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\nstack: coap-json\nresponses: [rtt, "+
+		"recovery_time, wire_bytes]\nfactors: {load: [{name: one, requests: 5}, {name: many, devices: 5, period: 1s, "+
+		"duration: 30s, outage: {at: 5s, for: 5s}, capture: off}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range p.Trials {
+		one := p
+		one.Trials = []study.Trial{trial}
+		a := b.assemble(one, b.Exe, b.Temp)
+		if a.seeGiven(); a.err() != nil {
+			t.Errorf("%v: %v", trial.Treatment, a.err())
 		}
 	}
 }

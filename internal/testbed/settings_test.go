@@ -44,7 +44,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"min_duration":  {"requests=1 rate=1000", "10ms", "20ms"},
 		"placement":     {"", "together", "free"},
 		"driven_from":   {"duration=10ms", "1", "2"}, // one bench alone is refused; script run_benches_joint has two
-		"capture":       {"responses=[wire_bytes] packets=keep", "on", "off"},
+		"capture":       {"packets=keep", "on", "off"},
 		"heap":          {"", "16MB", "32MB"},
 		"sensor":        {"service=temperature", "fixed:20", "fixed:21"},
 		"io_dir":        {sized, t.TempDir(), t.TempDir()},
