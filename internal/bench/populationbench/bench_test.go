@@ -1,6 +1,7 @@
 package populationbench
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -43,8 +44,12 @@ func TestSmallPopulations(t *testing.T) {
 	if b := float64(got[1].Anonymous-got[0].Anonymous) / 200_000; b < 30 || b > 60 {
 		t.Errorf("%.1f B a device, want about 40", b)
 	}
-	rows := table(got[0], got[0], got[0])
-	if len(rows) != 5 || rows[0].Verdict == "" || !strings.Contains(rows[4].How, "the server served") {
+	dense := got[1]
+	dense.LatenessP50, dense.LatenessP99 = 12*time.Microsecond, 345*time.Microsecond
+	rows := table(got[0], got[0], got[0], dense)
+	if len(rows) != 8 || rows[0].Verdict == "" || !strings.Contains(rows[4].How, "the server served") ||
+		!strings.Contains(rows[5].How, fmt.Sprintf("the server served %d;", dense.Served)) ||
+		rows[7].Measured != "12 and 345" || rows[7].Verdict != "" {
 		t.Errorf("got %+v", rows)
 	}
 }
