@@ -254,39 +254,49 @@ func (e *engine) finish(now int64)        { e.end(now) }
 func (e *engine) dropped() int64          { return e.socket.dropped() }
 
 func (e *engine) run() error {
-	for !e.stop.Load() {
-		full, err := e.take()
-		if err != nil {
+	for came := true; !e.stop.Load(); {
+		wait, err := e.round(came)
+		if err != nil || wait < 0 {
 			return err
 		}
-		now := e.now()
-		e.page(now, func(x holding) { e.arrived(x.device, x.bytes, now) })
-		if err := e.depart(now); err != nil {
-			return err
-		}
-		e.fire(e.now(), batchSize)
-		sent := len(e.out)
-		if err := e.flush(); err != nil {
-			return err
-		}
-		e.tell.look(e.core, e.now())
-		if full || sent > 0 {
-			continue // more may be there, or be due
-		}
-		next, ok := e.nextPage(e.next())
-		now = e.now()
-		if e.waiting == 0 && (!ok && !e.stays || now >= e.span || e.most > 0 && e.started >= e.most) {
-			return nil
-		}
-		wait := longestWait
-		if ok {
-			wait = min(wait, time.Duration(next-now))
-		}
-		if wait > 0 {
-			e.socket.wait(wait, false)
-		}
+		came = wait == 0 || e.socket.wait(wait, false)
 	}
 	return nil
+}
+
+// round takes what came in, if something may have come, and does what is due. It says for how long nothing more is; 0:
+// something may be; below 0: the run is over.
+//
+// Whoever is due has looked first, or poll has: an answer that is there takes the turn to send again away. But what was
+// sent has no answer yet, so nobody looks for it at once.
+func (e *engine) round(came bool) (wait time.Duration, err error) {
+	full := false
+	if came {
+		if full, err = e.take(); err != nil {
+			return 0, err
+		}
+	}
+	now := e.now()
+	e.page(now, func(x holding) { e.arrived(x.device, x.bytes, now) })
+	if err := e.depart(now); err != nil {
+		return 0, err
+	}
+	e.fire(e.now(), batchSize)
+	if err := e.flush(); err != nil {
+		return 0, err
+	}
+	e.tell.look(e.core, e.now())
+	next, ok := e.nextPage(e.next())
+	now = e.now()
+	switch {
+	case full:
+		return 0, nil
+	case e.waiting == 0 && (!ok && !e.stays || now >= e.span || e.most > 0 && e.started >= e.most):
+		return -1, nil
+	case !ok:
+		return longestWait, nil
+	}
+	return min(longestWait, max(time.Duration(next-now), 0)), nil
 }
 
 // take hands on what came in; full: there may be more.

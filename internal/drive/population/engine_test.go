@@ -224,6 +224,81 @@ func TestThreeAccountsAgree(t *testing.T) {
 	}
 }
 
+// asked is a run whose devices have asked and whose rounds a test calls, and the answers to them.
+func asked(t *testing.T, n int, non bool) (e *engine, answer func()) {
+	t.Helper()
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	s := posted(n, time.Hour, conn.LocalAddr())
+	s.Phase, s.NON, s.Timeout = Aligned, non, time.Hour
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := newSocket(s.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(shared.close)
+	e = &engine{core: p.core, socket: shared}
+	e.set(Load{Requests: n}, 1)
+	e.begun(time.Now())
+	return e, func() {
+		b := make([]byte, room)
+		for range n {
+			size, from, err := conn.ReadFromUDPAddrPort(b)
+			var m coap.Message
+			if err = errors.Join(err, m.Decode(b[:size])); err != nil {
+				t.Fatal(err)
+			}
+			kind := coap.Acknowledgement
+			if non {
+				kind = coap.NonConfirmable
+			}
+			if _, err = conn.WriteToUDPAddrPort(bytesOf(kind, coap.Content, m.ID, m.Token, "ok"), from); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// An answer that lies in the socket when its device's turn to send again has come takes that turn away.
+func TestWhoeverIsDueHasLooked(t *testing.T) {
+	const n = 5
+	e, answer := asked(t, n, false)
+	if _, err := e.round(true); err != nil || e.Requests != n {
+		t.Fatalf("asked %d times, %v", e.Requests, err)
+	}
+	answer()
+	e.begun(time.Now().Add(-time.Minute)) // all would have sent again by now
+	if err := e.run(); err != nil || e.Answered != n || e.Retransmissions != 0 {
+		t.Errorf("%d of %d answers were taken, %d requests sent again, %v", e.Answered, n, e.Retransmissions, err)
+	}
+}
+
+// What was sent is not looked for at once: there is no answer yet, and poll tells when there is one.
+func TestPollTellsOfAnswers(t *testing.T) {
+	const n = 5
+	e, answer := asked(t, n, true)
+	if e.socket.wait(0, false) {
+		t.Error("poll tells of an answer before there is any")
+	}
+	wait, err := e.round(false)
+	if err != nil || e.Requests != n || wait <= 0 {
+		t.Fatalf("asked %d times, %v; looks again at once: %v", e.Requests, err, wait)
+	}
+	answer()
+	if !e.socket.wait(time.Minute, false) {
+		t.Error("poll tells of no answer")
+	}
+	if wait, err = e.round(true); err != nil || e.Answered != n || wait >= 0 {
+		t.Errorf("%d of %d answers were taken, %v; goes on after %v", e.Answered, n, err, wait)
+	}
+}
+
 // Without a server, requests fail and say so; a run ends with its context.
 func TestNobodyAnswers(t *testing.T) {
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})

@@ -177,8 +177,8 @@ func (s *socket) datagram(i int) (b []byte, device int) {
 	return s.in.bytes[i*size:][:h.n], to
 }
 
-// wait waits until the socket can be read, or written too, for at most so long.
-func (s *socket) wait(d time.Duration, write bool) {
+// wait waits until the socket can be read, or written too, for at most so long. Not: poll has looked, also at its end.
+func (s *socket) wait(d time.Duration, write bool) (can bool) {
 	p := unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
 	if write {
 		p.Events |= unix.POLLOUT
@@ -186,6 +186,7 @@ func (s *socket) wait(d time.Duration, write bool) {
 	ts := unix.NsecToTimespec(int64(max(d, 0)))
 	n, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 	yield(e, int(n), d)
+	return e != 0 || n > 0
 }
 
 // dropped is how many datagrams the kernel has thrown away since its receive buffer was full.
