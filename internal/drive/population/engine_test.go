@@ -371,6 +371,51 @@ func TestRunsLastTheirTime(t *testing.T) {
 	}
 }
 
+// Each datagram comes whole with its device, however many came before in its place: the kernel writes into a header how
+// much of its room it took, which may be less the next time.
+func TestHeadersAreReadyForTheNext(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s, err := newSocket(conn.LocalAddr().(*net.UDPAddr).AddrPort())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	own, err := unix.Getsockname(s.fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := uint16(own.(*unix.SockaddrInet4).Port)
+	for round, n := range []int{3, 1, batchSize, 2, batchSize, 7} {
+		for i := range n {
+			if _, err := conn.WriteToUDPAddrPort([]byte{byte(i)}, netip.AddrPortFrom(addressOf(i), port)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for left := n; left > 0; {
+			if !s.wait(time.Minute, false) {
+				t.Fatalf("round %d: %d of %d datagrams do not come", round, left, n)
+			}
+			got, err := s.receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				if b, device := s.datagram(i); len(b) != 1 || device != int(b[0]) {
+					t.Fatalf("round %d: got %v for device %d", round, b, device)
+				}
+				h := &s.in.headers[i].Msghdr // as if all had taken less
+				h.Namelen = 0
+				h.SetControllen(0)
+			}
+			left -= got
+		}
+	}
+}
+
 // A datagram from a stranger is no answer.
 func TestStrangersAreNotHeard(t *testing.T) {
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})

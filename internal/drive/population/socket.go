@@ -34,6 +34,7 @@ type socket struct {
 	server  unix.RawSockaddrInet4
 	in, out batch
 	most    int // datagrams in a system call
+	used    int // headers of in that the kernel has written since they were ready
 }
 
 // mmsghdr is struct mmsghdr; Go pads it as C does.
@@ -77,6 +78,10 @@ func newSocket(server netip.AddrPort) (*socket, error) {
 	s.server = unix.RawSockaddrInet4{Family: unix.AF_INET, Addr: server.Addr().As4()}
 	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&s.server.Port))[:], server.Port())
 	s.in.prepare(room)
+	for i := range s.in.headers {
+		s.in.headers[i].Name = (*byte)(unsafe.Pointer(&s.in.names[i]))
+	}
+	s.used = len(s.in.headers)
 	s.out.prepare(mostBody + 512)
 	for i := range s.out.headers {
 		h := &s.out.headers[i].Msghdr
@@ -141,17 +146,19 @@ func (s *socket) send(from, n int) (int, error) {
 
 // receive takes what is there, up to a batch.
 func (s *socket) receive() (int, error) {
-	for i := range s.in.headers {
+	for i := range s.in.headers[:s.used] { // says how much of its room was taken
 		h := &s.in.headers[i].Msghdr
 		h.SetControllen(len(s.in.control[i]) * 8)
-		h.Name, h.Namelen = (*byte)(unsafe.Pointer(&s.in.names[i])), unix.SizeofSockaddrInet4
+		h.Namelen = unix.SizeofSockaddrInet4
 	}
+	s.used = 0
 	for {
 		n, _, e := syscall.RawSyscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.in.headers[0])),
 			uintptr(s.most), unix.MSG_DONTWAIT, 0, 0)
 		switch e {
 		case 0:
-			return int(n), nil
+			s.used = int(n)
+			return s.used, nil
 		case unix.EAGAIN:
 			return 0, nil
 		case unix.EINTR:
