@@ -244,6 +244,7 @@ type engine struct {
 	socket *socket
 	base   time.Time
 	stop   atomic.Bool
+	alone  singles
 }
 
 func (e *engine) now() int64              { return int64(time.Since(e.base)) }
@@ -253,45 +254,82 @@ func (e *engine) halt()                   { e.stop.Store(true) }
 func (e *engine) finish(now int64)        { e.end(now) }
 func (e *engine) dropped() int64          { return e.socket.dropped() }
 
+// Where one datagram comes at a time, to ask for one costs less than to ask for a batch, which looks for a second one.
+// So many times in a row, and it is seen whether more come now.
+const oneByOne = 15
+
+// singles counts the datagrams that were asked for one by one since there was last one alone.
+type singles int
+
+// ask is how many datagrams to ask for where there are some, of all that may be asked for.
+func (s singles) ask(all int) int {
+	if s < oneByOne {
+		return 1
+	}
+	return all
+}
+
+// took notes how many came of those that were asked for.
+func (s *singles) took(n, asked int) {
+	switch {
+	case asked == 1:
+		*s++
+	case n == 1:
+		*s = 0
+	default:
+		*s = oneByOne
+	}
+}
+
 func (e *engine) run() error {
-	for came := true; !e.stop.Load(); {
-		wait, err := e.round(came)
+	all := e.socket.most
+	for most := all; !e.stop.Load(); {
+		wait, err := e.round(most)
 		if err != nil || wait < 0 {
 			return err
 		}
-		came = wait == 0 || e.socket.wait(wait, false)
+		switch {
+		case wait == 0: // whoever is due looks at all that is there
+			most = all
+		case e.socket.wait(wait, false):
+			most = e.alone.ask(all)
+		default:
+			most = 0
+		}
 	}
 	return nil
 }
 
-// round takes what came in, if something may have come, and does what is due. It says for how long nothing more is; 0:
+// round takes up to so many datagrams that came in, and does what is due. It says for how long nothing more is; 0:
 // something may be; below 0: the run is over.
 //
 // Whoever is due has looked first, or poll has: an answer that is there takes the turn to send again away. But what was
 // sent has no answer yet, so nobody looks for it at once.
-func (e *engine) round(came bool) (wait time.Duration, err error) {
-	full := false
-	if came {
-		if full, err = e.take(); err != nil {
-			return 0, err
-		}
+func (e *engine) round(most int) (wait time.Duration, err error) {
+	full, err := e.take(most)
+	if err != nil {
+		return 0, err
 	}
+	some := full && most < e.socket.most // more may be there, and has not been looked for
 	now := e.now()
 	e.page(now, func(x holding) { e.arrived(x.device, x.bytes, now) })
 	if err := e.depart(now); err != nil {
 		return 0, err
 	}
-	e.fire(e.now(), batchSize)
+	if !some {
+		e.fire(e.now(), batchSize)
+	}
 	if err := e.flush(); err != nil {
 		return 0, err
 	}
 	e.tell.look(e.core, e.now())
 	next, ok := e.nextPage(e.next())
 	now = e.now()
+	over := e.waiting == 0 && (!ok && !e.stays || now >= e.span || e.most > 0 && e.started >= e.most)
 	switch {
-	case full:
+	case full && (!some || over):
 		return 0, nil
-	case e.waiting == 0 && (!ok && !e.stays || now >= e.span || e.most > 0 && e.started >= e.most):
+	case over:
 		return -1, nil
 	case !ok:
 		return longestWait, nil
@@ -299,9 +337,12 @@ func (e *engine) round(came bool) (wait time.Duration, err error) {
 	return min(longestWait, max(time.Duration(next-now), 0)), nil
 }
 
-// take hands on what came in; full: there may be more.
-func (e *engine) take() (full bool, err error) {
-	n, err := e.socket.receive()
+// take hands on up to so many datagrams that came in; full: there may be more.
+func (e *engine) take(most int) (full bool, err error) {
+	if most == 0 {
+		return false, nil
+	}
+	n, err := e.socket.receive(most)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -322,7 +363,8 @@ func (e *engine) take() (full bool, err error) {
 			e.come(int32(device), b, now)
 		}
 	}
-	return n == e.socket.most, nil
+	e.alone.took(n, most)
+	return n == most, nil
 }
 
 // come takes a datagram that has passed the network, up to the radio.

@@ -144,8 +144,8 @@ func (s *socket) send(from, n int) (int, error) {
 	}
 }
 
-// receive takes what is there, up to a batch.
-func (s *socket) receive() (int, error) {
+// receive takes what is there, up to so many datagrams, and no more than a batch.
+func (s *socket) receive(most int) (int, error) {
 	for i := range s.in.headers[:s.used] { // says how much of its room was taken
 		h := &s.in.headers[i].Msghdr
 		h.SetControllen(len(s.in.control[i]) * 8)
@@ -154,7 +154,7 @@ func (s *socket) receive() (int, error) {
 	s.used = 0
 	for {
 		n, _, e := syscall.RawSyscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.in.headers[0])),
-			uintptr(s.most), unix.MSG_DONTWAIT, 0, 0)
+			uintptr(most), unix.MSG_DONTWAIT, 0, 0)
 		switch e {
 		case 0:
 			s.used = int(n)
@@ -198,15 +198,20 @@ func (s *socket) wait(d time.Duration, write bool) (can bool) {
 
 // dropped is how many datagrams the kernel has thrown away since its receive buffer was full.
 func (s *socket) dropped() int64 {
-	const drops = 8 // SK_MEMINFO_DROPS of linux/sock_diag.h
+	const drops = 8 // SK_MEMINFO_DROPS
+	return s.memory(drops)
+}
+
+// memory is a figure of the socket's memory, of linux/sock_diag.h; -1: the kernel does not say.
+func (s *socket) memory(figure int) int64 {
 	var m [16]uint32
 	n := uint32(unsafe.Sizeof(m))
 	_, _, e := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
 		uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(&n)), 0)
-	if e != 0 || n < (drops+1)*4 {
+	if e != 0 || n < uint32(figure+1)*4 {
 		return -1
 	}
-	return int64(m[drops])
+	return int64(m[figure])
 }
 
 func (s *socket) close() { unix.Close(s.fd) }
