@@ -184,10 +184,15 @@ func TestFaultsOfARecord(t *testing.T) {
 		{"a negative phase", func(x *measure.Exchange) { x.Serialization = -1 }, "negative phase"},
 		{"phases beyond the total", func(x *measure.Exchange) { x.Total = 6000 },
 			"phases sum to 8µs, more than the total 6µs"},
+		{"the largest size, which no time could be", func(x *measure.Exchange) { x.In = largestBody }, ""},
+		{"a larger size", func(x *measure.Exchange) { x.In = largestBody + 1 }, `a size "in" of 8589934593 B`},
+		{"a negative size", func(x *measure.Exchange) { x.Out = -1 }, `a size "out" of -1 B`},
+		{"a time as large as a size may be", func(x *measure.Exchange) { x.Total = largestBody }, "on the lab's clock"},
 	} {
 		x := good
 		tt.spoil(&x)
-		if got := new(recordCheck).fault(x); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+		c := recordCheck{elapsed: func() time.Duration { return time.Millisecond }}
+		if got := c.fault(x); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}
 	}

@@ -21,9 +21,26 @@ type recordCheck struct {
 	unnumbered bool
 
 	x       measure.Exchange
+	fields  []keptField
 	longest time.Duration // by the last reading of elapsed
 	seen    []uint64      // a bit for each seq
 	highest uint64
+}
+
+// A keptField is a field of records. Not a size: a time.
+type keptField struct {
+	*measure.Field
+	size bool
+}
+
+// keptFields are found once, since each record is held against all of them.
+func keptFields() (all []keptField) {
+	for i := range measure.Fields {
+		if f := &measure.Fields[i]; f.Kept() {
+			all = append(all, keptField{f, strings.HasSuffix(f.Column, "_B")})
+		}
+	}
+	return all
 }
 
 const (
@@ -55,15 +72,14 @@ func (c *recordCheck) fault(x measure.Exchange) string {
 // 0 and what a message can be.
 func (c *recordCheck) outOfRange(x measure.Exchange) string {
 	c.x = x // a parameter whose address is taken would be allocated
-	for i := range measure.Fields {
-		f := &measure.Fields[i]
-		if !f.Kept() {
-			continue
-		}
-		switch v := f.Value(&c.x); {
-		case strings.HasSuffix(f.Column, "_B") && (v < 0 || v > largestBody):
+	if c.fields == nil {
+		c.fields = keptFields()
+	}
+	for _, f := range c.fields {
+		switch v := *f.At(&c.x); {
+		case f.size && (v < 0 || v > largestBody):
 			return fmt.Sprintf("a size %q of %d B", f.Name, v)
-		case strings.HasSuffix(f.Column, "_B"):
+		case f.size:
 		case v < 0 && slices.Contains([]string{"due", "sent", "done"}, f.Name):
 			return fmt.Sprintf("due %v, sent %v, done %v", x.Due, x.Sent, x.Done)
 		case v < 0:
