@@ -75,10 +75,25 @@ func writerOptions(kind string, a *Attempt, side measure.Side) []parquet.WriterO
 		parquet.CreatedBy("edgegauge", strconv.Itoa(Format), ""),
 		parquet.KeyValueMetadata("edgegauge.format", strconv.Itoa(Format)),
 		parquet.KeyValueMetadata("edgegauge.kind", kind),
-		parquet.KeyValueMetadata("edgegauge.trial", strconv.Itoa(a.Trial)),
-		parquet.KeyValueMetadata("edgegauge.attempt", strconv.Itoa(a.Number)),
-		parquet.KeyValueMetadata("edgegauge.side", string(side)),
+		parquet.KeyValueMetadata(trialKey, strconv.Itoa(a.Trial)),
+		parquet.KeyValueMetadata(attemptKey, strconv.Itoa(a.Number)),
+		parquet.KeyValueMetadata(sideKey, string(side)),
 	}
+}
+
+// Keys of a file's metadata that say of what it is.
+const trialKey, attemptKey, sideKey = "edgegauge.trial", "edgegauge.attempt", "edgegauge.side"
+
+// An exchangeLayout is that of all files of exchanges, whose making takes longer than to write a short trial's.
+type exchangeLayout struct {
+	*layout
+	fields []measure.Field
+}
+
+func newExchangeLayout() (exchangeLayout, error) {
+	fields := keptFields()
+	l, err := newLayout(exchangeSchema(fields), writerOptions("exchanges", new(Attempt), ""))
+	return exchangeLayout{l, fields}, err
 }
 
 // An ExchangeWriter writes one side's exchanges of one attempt. Close it before
@@ -95,8 +110,13 @@ func (a *Attempt) Exchanges(side measure.Side) (*ExchangeWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &ExchangeWriter{out: out, fields: keptFields()}
-	if w.w, err = newPageWriter(out, exchangeSchema(w.fields), writerOptions("exchanges", a, side)); err != nil {
+	l, err := a.s.exchangeLayout()
+	if err != nil {
+		return nil, err
+	}
+	w := &ExchangeWriter{out: out, fields: l.fields}
+	told := map[string]string{trialKey: strconv.Itoa(a.Trial), attemptKey: strconv.Itoa(a.Number), sideKey: string(side)}
+	if w.w, err = newPageWriter(out, l.layout, told); err != nil {
 		return nil, err
 	}
 	w.w.columns[trialColumn].fix(parquet.Int32Value(int32(a.Trial)))

@@ -52,16 +52,40 @@ func (e *thriftEncoder) bytes(v any) ([]byte, error) {
 	return e.out.Bytes(), err
 }
 
-// newPageWriter takes columns' names, types and metadata as parquet-go would write them into a file without rows.
-func newPageWriter(w io.Writer, schema *parquet.Schema, options []parquet.WriterOption) (*pageWriter, error) {
+// A layout is what files of one kind have in common.
+type layout struct {
+	columns []parquet.LeafColumn
+	meta    format.FileMetaData // of a file without rows
+}
+
+// newLayout takes columns' names, types and metadata as parquet-go would write them into a file without rows.
+func newLayout(schema *parquet.Schema, options []parquet.WriterOption) (*layout, error) {
 	empty := parquet.NewWriter(io.Discard, append(options, schema)...)
 	if err := empty.Close(); err != nil {
 		return nil, err
 	}
-	p := &pageWriter{w: w, meta: *empty.File().Metadata(), thrift: newThriftEncoder()}
-	for i, path := range schema.Columns() {
+	l := &layout{meta: *empty.File().Metadata()}
+	for _, path := range schema.Columns() {
 		leaf, _ := schema.Lookup(path...) // it is one of the schema's
-		p.columns = append(p.columns, newColumnPages(i, path, leaf.Node))
+		l.columns = append(l.columns, leaf)
+	}
+	return l, nil
+}
+
+// newPageWriter begins a file of a layout. Keys of its metadata that are told have these values.
+func newPageWriter(w io.Writer, l *layout, told map[string]string) (*pageWriter, error) {
+	p := &pageWriter{w: w, meta: l.meta, thrift: newThriftEncoder()}
+	// Other files of the layout are written at the same time.
+	p.meta.RowGroups = l.meta.RowGroups[:0:0]
+	p.meta.KeyValueMetadata = slices.Clone(l.meta.KeyValueMetadata)
+	for i := range p.meta.KeyValueMetadata {
+		entry := &p.meta.KeyValueMetadata[i]
+		if value, ok := told[entry.Key]; ok {
+			entry.Value = value
+		}
+	}
+	for i, leaf := range l.columns {
+		p.columns = append(p.columns, newColumnPages(i, leaf.Path, leaf.Node))
 	}
 	return p, p.write([]byte("PAR1"))
 }

@@ -2,12 +2,14 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -101,6 +103,45 @@ func TestExchangesAreWrittenAsByTheLibrary(t *testing.T) {
 			var want bytes.Buffer
 			if byLibrary(t, &want, a, side, xs); !bytes.Equal(got, want.Bytes()) {
 				t.Errorf("%d rows of the %s: got %d B, want %d B, the first that differs is at %d", len(xs), side, len(got),
+					want.Len(), differ(got, want.Bytes()))
+			}
+		}
+		ok(t, a.Commit(nil, nil))
+	}
+}
+
+// Files that are written at the same time share what is the same in all of them, and nothing else.
+func TestExchangesAreWrittenAtOnce(t *testing.T) {
+	const trials = 3
+	s := create(t, trials)
+	attempts := make([]*Attempt, trials)
+	for i := range attempts {
+		attempts[i] = must[*Attempt](t)(s.Begin(i + 1))
+	}
+	xs := exchanges(2*pageRows, 7)
+	of := map[measure.Side][]measure.Exchange{measure.Client: xs, measure.Server: served(xs)}
+	var writing sync.WaitGroup
+	for _, a := range attempts {
+		for side, xs := range of {
+			writing.Go(func() {
+				w, err := a.Exchanges(side)
+				if err == nil {
+					err = errors.Join(w.Append(xs[:len(xs)/a.Trial]), w.Close())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	writing.Wait()
+	for _, a := range attempts {
+		for side, xs := range of {
+			name := fmt.Sprintf("000%d-1-%s.parquet%s", a.Trial, side, partialSuffix)
+			got := must[[]byte](t)(os.ReadFile(filepath.Join(s.Dir(), "exchanges", name)))
+			var want bytes.Buffer
+			if byLibrary(t, &want, a, side, xs[:len(xs)/a.Trial]); !bytes.Equal(got, want.Bytes()) {
+				t.Errorf("trial %d, %s: got %d B, want %d B, the first that differs is at %d", a.Trial, side, len(got),
 					want.Len(), differ(got, want.Bytes()))
 			}
 		}

@@ -74,6 +74,8 @@ type Store struct {
 	together   *sql.Tx // of Together; else nil
 	verified   map[string]bool
 	waiting    *Run // of a study that had ended: recorded when it measures after all
+	// exchangeLayout is made with the first file.
+	exchangeLayout func() (exchangeLayout, error)
 }
 
 // Create makes a results directory and takes its lock. It refuses a directory
@@ -142,7 +144,8 @@ func OpenReadOnly(dir string) (*Store, error) {
 
 // open opens the ledger; it owns lock from here on.
 func open(dir string, lock *os.File) (*Store, error) {
-	s := &Store{dir: dir, lock: lock, create: createFile, syncDir: syncDir, verified: map[string]bool{}}
+	s := &Store{dir: dir, lock: lock, create: createFile, syncDir: syncDir, verified: map[string]bool{},
+		exchangeLayout: sync.OnceValues(newExchangeLayout)}
 	if err := s.openLedger(); err != nil {
 		s.Close()
 		return nil, word(dir, err)
