@@ -211,12 +211,15 @@ func (p *programs) explain(err error) error {
 	return p.both()[sideIndex(side.Side)].explain(side.DidNot, side.Err)
 }
 
-// after ends both programs and says what they left behind. Nothing is measured any more, so the disk works meanwhile.
+// after ends both programs, whose connections may be closed a moment later: ended waits for that. Nothing is measured
+// any more, so the disk works meanwhile.
 func (p *programs) after(ctx context.Context) (findings, error) {
 	p.trial.attempt.Flush()
-	if err := p.trial.session.End(ctx); err != nil {
-		return findings{}, p.explain(err)
-	}
+	return findings{}, p.explain(p.trial.session.End(ctx))
+}
+
+// ended waits for the ends of both processes and says what they left behind.
+func (p *programs) ended(ctx context.Context) (findings, error) {
 	for _, one := range p.both() {
 		if one == nil {
 			continue

@@ -81,8 +81,8 @@ const reachStep, idleStep, measureStep = "reach the devices", "idle", "measure"
 // Their order matters. The capture needs the port that the server says, and must
 // see the client's first packet. The idle power is that of two programs which are
 // ready and warm, before the run and behind it: so the meters are read before the
-// programs end. Packets are read when both have closed their connections. The files
-// of records are written meanwhile.
+// programs end. Packets are read when both are gone, and so their connections are
+// closed. A process takes a while to go: the files of records are finished meanwhile.
 func (t *trialRunner) steps() []step {
 	if t.lab.Plan.Study.Time == study.Instructions {
 		return t.countedSteps()
@@ -104,10 +104,11 @@ func (t *trialRunner) steps() []step {
 		{"read the meters", t.read(with.meters)},
 		{"stop the other benches", t.read(with.joint)},
 		{"stop the programs", t.read(with.programs)},
+		{"keep the records", t.keepRecords},
+		{"see the programs gone", t.seeGone},
 		{"unplug the sensor", t.read(with.sensor)},
 		{"read the packets", t.read(with.capture)},
 		{"read the link", t.read(with.link)},
-		{"keep the records", t.keepRecords},
 		{"model the energy", with.model},
 		{"check the trial", t.check},
 		{"keep the results", t.commit},
@@ -197,6 +198,13 @@ func (t *trialRunner) read(a attachment) func(context.Context) error {
 		t.findings.add(f)
 		return err
 	}
+}
+
+// seeGone waits until nothing of the programs runs any more.
+func (t *trialRunner) seeGone(ctx context.Context) error {
+	f, err := t.programs.ended(ctx)
+	t.findings.add(f)
+	return err
 }
 
 // abandon closes what was attached, the last first.

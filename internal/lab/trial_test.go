@@ -153,6 +153,36 @@ func TestTrialReadsItsAttachments(t *testing.T) {
 	})
 }
 
+// The files of records are finished before the processes of the programs are awaited, which take a while to go.
+func TestRecordsAreKeptWhileProgramsGo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		l, alive := fakeLab(t, soundStack(), 1)
+		defer l.Store.Close()
+		sound, awaited := l.launch, 0
+		var one *trialRunner
+		l.launch = func(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
+			p, conn, err := sound(ctx, on, c)
+			return notedEnd{p, func() {
+				awaited++
+				for _, k := range one.course.recorders {
+					if k.file != nil {
+						t.Errorf("the %s's records were not kept when a program was awaited", sides[k.side])
+					}
+				}
+			}}, conn, err
+		}
+		one, _, _ = attachedTrial(t, l)
+		if err := alone(t, one, func(string) {}); err != nil {
+			t.Error(err)
+		}
+		alive.Wait()
+		if awaited != 2 || len(one.course.recorders) != 2 {
+			t.Errorf("%d programs were awaited, %d sides recorded, want 2 of each", awaited, len(one.course.recorders))
+		}
+	})
+}
+
 // Every attachment that fails before or after ends the trial with its step's name;
 // those that had begun, and no others, are closed once, the last first.
 func TestEveryAttachmentFailing(t *testing.T) {
