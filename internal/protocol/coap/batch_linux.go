@@ -205,11 +205,16 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 		if ctx.Err() != nil { // what woke it then looks like an empty datagram
 			return ctx.Err()
 		}
+		now := last
 		for i := range n {
 			data, from := b.datagram(i)
-			if ep.answerTo(t, from, data) {
+			var answers bool
+			if answers, now = ep.answerTo(t, from, data); answers {
 				b.reply(w.fd, i, t.wire)
 			}
+		}
+		if n == 0 {
+			now = ep.now()
 		}
 		switch {
 		case one:
@@ -217,7 +222,6 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 		case n == 1:
 			ones = 0
 		}
-		now := ep.now()
 		switch brisk := n > 0 && now-last < quick; {
 		case brisk && run < quickRun:
 			if run++; run == quickRun {

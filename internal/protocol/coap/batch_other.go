@@ -16,7 +16,7 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 		if err != nil {
 			return err
 		}
-		if ep.answerTo(t, from, t.buf[:n]) {
+		if answers, _ := ep.answerTo(t, from, t.buf[:n]); answers {
 			ep.send(t.from, t.wire)
 		}
 	}

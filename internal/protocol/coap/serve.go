@@ -55,29 +55,17 @@ func (ep *endpoint) keepTime() (stop func()) {
 	return func() { ep.delist(); close(done); <-gone }
 }
 
-// answerTo takes a datagram, runs its handler if it comes to that, and says
-// whether t.wire may hold an answer.
-func (ep *endpoint) answerTo(t *task, from netip.AddrPort, datagram []byte) bool {
-	now := ep.now()
-	if !ep.meet(t, from, now) {
-		return false
-	}
-	if ep.begin(t, datagram, now) {
+// answerTo takes a datagram, runs its handler if it comes to that, and says whether t.wire may hold an answer, and when
+// it read the clock last.
+func (ep *endpoint) answerTo(t *task, from netip.AddrPort, datagram []byte) (answers bool, at time.Duration) {
+	at = ep.now()
+	handle, known := ep.meet(t, from, datagram, at)
+	if handle {
 		ep.handler(&t.req, &t.resp)
-		ep.finish(t, ep.now())
+		at = ep.now()
+		ep.finish(t, at)
 	}
-	return true
-}
-
-// meet sets t.from, if there is room for a stranger.
-func (ep *endpoint) meet(t *task, from netip.AddrPort, now time.Duration) bool {
-	ep.mu.Lock()
-	defer ep.mu.Unlock()
-	t.from = ep.peerOf(from, now)
-	if t.from == nil {
-		ep.s.Counts.Ignored.Add(1)
-	}
-	return t.from != nil
+	return known, at
 }
 
 // serveTogether reads the socket and has workers run the handlers, until the
@@ -104,10 +92,9 @@ func (ep *endpoint) serveTogether(ctx context.Context, conn *net.UDPConn) error 
 		if err != nil {
 			return err
 		}
-		now := ep.now()
-		switch {
-		case !ep.meet(t, from, now):
-		case ep.begin(t, t.buf[:n], now):
+		switch handle, known := ep.meet(t, from, t.buf[:n], ep.now()); {
+		case !known:
+		case handle:
 			jobs <- t
 			t = <-idle
 		default:

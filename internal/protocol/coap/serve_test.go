@@ -59,6 +59,42 @@ func asked(t *testing.T, s *Server, patience time.Duration) ([]byte, error) {
 	return reply.Body, nil
 }
 
+// Whom there is no room for is not heard, well-formed or not. Who is heard is answered also where a datagram is
+// malformed, and the clock that is handed on was read behind the handler.
+func TestStrangersAreMetAndHeardAtOnce(t *testing.T) {
+	const takes = 5 * time.Millisecond
+	s := &Server{MaxPeers: 1, Handler: func(*Request, *Response) { time.Sleep(takes) }}
+	ep := s.endpoint(nil)
+	one, other := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")
+	request := (&Call{Method: POST, Path: "echo"}).Message().Append(nil)
+	malformed := []byte{0x40, 0x60, 0x00, 0x01} // confirmable, of a class that there is not
+	busy, free := newTask(0), newTask(0)
+	if handle, known := ep.meet(busy, one, request, 0); !handle || !known {
+		t.Fatalf("the first: handled %v, known %v", handle, known)
+	}
+	for _, datagram := range [][]byte{request, malformed} {
+		if handle, known := ep.meet(free, other, datagram, 0); handle || known {
+			t.Errorf("one too many: handled %v, known %v", handle, known)
+		}
+	}
+	if ignored, bad := s.Counts.Ignored.Load(), s.Counts.Malformed.Load(); ignored != 2 || bad != 0 {
+		t.Errorf("%d were ignored, %d malformed, want 2 and none", ignored, bad)
+	}
+	ep.finish(busy, 0)
+	if handle, known := ep.meet(free, other, malformed, 0); handle || !known || !bytes.Equal(free.wire,
+		appendEmpty(nil, Reset, 1)) || s.Counts.Malformed.Load() != 1 {
+		t.Errorf("malformed: handled %v, known %v, answered with %x", handle, known, free.wire)
+	}
+	for _, least := range []time.Duration{takes, 0} { // the second is a duplicate, which no handler sees
+		began := ep.now()
+		answers, at := ep.answerTo(free, other, request)
+		took, handled := at-began, s.Counts.Requests.Load()
+		if !answers || len(free.wire) == 0 || took < least || handled != 2 {
+			t.Errorf("answers %v with %x after %v, want %v at least", answers, free.wire, took, least)
+		}
+	}
+}
+
 // Workers run handlers at once, and no more of them than allowed.
 func TestWorkers(t *testing.T) {
 	const workers = 3

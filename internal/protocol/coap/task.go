@@ -2,6 +2,7 @@ package coap
 
 import (
 	"hash/maphash"
+	"net/netip"
 	"time"
 )
 
@@ -38,20 +39,38 @@ type task struct {
 
 func newTask(room int) *task { return &task{buf: make([]byte, room)} }
 
+// meet takes a datagram as begin does, from an address. Not known: there is no room for a stranger.
+func (ep *endpoint) meet(t *task, from netip.AddrPort, datagram []byte, now time.Duration) (handle, known bool) {
+	err := t.in.Decode(datagram)
+	ep.mu.Lock()
+	defer ep.mu.Unlock()
+	if t.from = ep.peerOf(from, now); t.from == nil {
+		ep.s.Counts.Ignored.Add(1)
+		return false, false
+	}
+	return ep.take(t, datagram, err, now), true
+}
+
 // begin takes a datagram from t.from. It leaves an answer in t.wire, or nothing,
 // or says that the handler is to run and finish to be called after it.
 func (ep *endpoint) begin(t *task, datagram []byte, now time.Duration) (handle bool) {
+	err := t.in.Decode(datagram)
+	ep.mu.Lock()
+	defer ep.mu.Unlock()
+	return ep.take(t, datagram, err, now)
+}
+
+// take is begin with the datagram decoded in t.in, if malformed is nil.
+func (ep *endpoint) take(t *task, datagram []byte, malformed error, now time.Duration) (handle bool) {
 	m := &t.in
 	t.wire = t.wire[:0]
-	if err := m.Decode(datagram); err != nil {
+	if malformed != nil {
 		ep.s.Counts.Malformed.Add(1)
-		if err != ErrShort && err != ErrVersion && m.Type == Confirmable {
+		if malformed != ErrShort && malformed != ErrVersion && m.Type == Confirmable {
 			t.wire = appendEmpty(t.wire, Reset, m.ID)
 		}
 		return false
 	}
-	ep.mu.Lock()
-	defer ep.mu.Unlock()
 	if m.Type == Acknowledgement || m.Type == Reset {
 		if !ep.settle(t.from, m.ID, m.Type == Reset) {
 			ep.s.Counts.Ignored.Add(1)
