@@ -10,12 +10,13 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// coapStudy has one client ask three servers in turn: an echo whose body is
+// coapStudy has one client ask three servers in turn, so many requests at once: an echo whose body is
 // 100 bytes of protobuf, confirmable. The fourth way is the bare exchange of as many
 // bytes: its server makes two system calls and does nothing else.
 const coapStudy = `study: coap
 service: echo
 n: 98
+concurrency: %d
 client: {device: local}
 server: {device: local}
 factors:
@@ -31,19 +32,39 @@ responses: [cpu]
 timeouts: {ready: 60s, request: 10s, trial: 5m}
 `
 
+// coapAtOnce is how many requests are under way where a server finds several at a time.
+const coapAtOnce = 32
+
 // coapRows compare requests per second of the server's processor time.
 func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
-	peers := []struct {
-		name  string
-		bound bound
-	}{{"californium", bound{value: 3}}, {"libcoap", bound{value: 2}}}
 	build := exec.CommandContext(ctx, b.Exe,
 		append([]string{"stacks", "build", "californium", "libcoap"}, b.stackFlags()...)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return []Row{missing("requests per CPU second compared with Californium's and libcoap's", "≥ 3, ≥ 2",
 			strings.TrimSpace(string(out)))}, nil
 	}
-	run, err := b.run(ctx, coapStudy)
+	rows, err := b.coapServers(ctx, 1)
+	if err != nil {
+		return rows, err
+	}
+	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 10 randomized " +
+		"blocks of 60,000 requests after 30,000 " +
+		"of warm-up; ratio of the servers' CPU time per request, all threads, paired by block with its t interval"
+	many, err := b.coapServers(ctx, coapAtOnce)
+	if err != nil {
+		return rows, err
+	}
+	for i := range many {
+		many[i].Figure += fmt.Sprintf(", %d at once", coapAtOnce)
+	}
+	many[0].How = fmt.Sprintf("the same with %d requests at once, each from a port of its own: a server finds several "+
+		"datagrams at a time", coapAtOnce)
+	return b.coapClients(ctx, append(rows, many...))
+}
+
+// coapServers compares the servers, asked so many requests at once.
+func (b *Bench) coapServers(ctx context.Context, concurrency int) (rows []Row, err error) {
+	run, err := b.run(ctx, fmt.Sprintf(coapStudy, concurrency))
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +73,10 @@ func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []Row
-	for _, p := range peers {
+	for _, p := range []struct {
+		name  string
+		bound bound
+	}{{"californium", bound{value: 3}}, {"libcoap", bound{value: 2}}} {
 		theirs, ours := paired(all, p.name, "coap-protobuf", measure.Server, "cpu")
 		c, err := stat.RatioPaired(theirs, ours, 0.95)
 		if err != nil {
@@ -68,12 +91,8 @@ func coapRows(ctx context.Context, b *Bench) ([]Row, error) {
 	if err != nil {
 		return rows, fmt.Errorf("floor-udp beside libcoap: %w", err)
 	}
-	rows = append(rows, Row{Figure: "the same, of a server that did nothing but receive and send (floor-udp)",
-		Measured: interval(c.Estimate, c.Lo, c.Hi)})
-	rows[0].How = "a study in the lab: echo of 100 B, confirmable, one client asks the three servers; 10 randomized " +
-		"blocks of 60,000 requests after 30,000 " +
-		"of warm-up; ratio of the servers' CPU time per request, all threads, paired by block with its t interval"
-	return b.coapClients(ctx, rows)
+	return append(rows, Row{Figure: "the same, of a server that did nothing but receive and send (floor-udp)",
+		Measured: interval(c.Estimate, c.Lo, c.Hi)}), nil
 }
 
 // clientStudy has three clients ask one server in turn.
