@@ -65,7 +65,7 @@ func (r *run) beginRequest(l *lane, seq uint64, due, now time.Duration) error {
 	l.seq, l.begin, l.bytes, l.written, l.again, l.opening = seq, now, false, false, false, 0
 	l.row, l.started = row{due: int64(due)}, false
 	room := l.stream.headroom()
-	body, err := r.encode(l, now, l.buf[:room])
+	body, encoded, err := r.encode(l, now, l.buf[:room])
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (r *run) beginRequest(l *lane, seq uint64, due, now time.Duration) error {
 	l.buf = body
 	l.row.out = uint32(len(body) - room)
 	l.started = true
-	if err := l.stream.start(body, r.now()); err != nil {
+	if err := l.stream.start(body, encoded); err != nil {
 		return err
 	}
 	sent := r.now() // Subtle: before the write; opened moves it behind a connect if there is one to make
@@ -97,16 +97,17 @@ func (r *run) opened(l *lane) {
 	l.opening = 0
 }
 
-// encode calls the application and times it; now was just read.
-func (r *run) encode(l *lane, now time.Duration, buf []byte) ([]byte, error) {
+// encode calls the application and times it; now was just read. It returns when it ended.
+func (r *run) encode(l *lane, now time.Duration, buf []byte) ([]byte, time.Duration, error) {
 	if r.shared {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		now = r.now()
 	}
 	body, err := r.call.Encode(l.seq, buf)
-	l.row.ser = int64(r.now() - now)
-	return body, err
+	end := r.now()
+	l.row.ser = int64(end - now)
+	return body, end, err
 }
 
 // decode likewise; it returns when it ended.
