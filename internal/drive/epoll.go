@@ -9,9 +9,15 @@ import (
 )
 
 // An events drives many lanes from one thread with non-blocking sockets.
+//
+// Of streams epoll tells only what is new (EPOLLET): else it would look at each socket again before the next wait, and
+// find nothing. So nothing may be left behind untold. A read that was not filled has taken all, unless the event said
+// that more is behind it; after any other, rearm has what is left told again. A write goes on until there is no room,
+// or nothing to write. One datagram says nothing of those behind it, so of these epoll tells as long as there are any.
 type events struct {
 	*run
 	ep    int
+	edges uint32        // what streams are watched for besides; 0: no streams
 	free  ring          // lanes without a request, longest free first
 	busy  int           // lanes with one
 	seq   uint64        // the request taken and not yet sent
@@ -22,6 +28,13 @@ type events struct {
 	ready [256]unix.EpollEvent
 }
 
+// Events that say that more may be behind what one read takes: the end of the connection, or what follows an urgent
+// byte, before which a read stops.
+const (
+	askedFor = unix.EPOLLRDHUP | unix.EPOLLPRI
+	behind   = askedFor | unix.EPOLLERR | unix.EPOLLHUP // the kernel tells these two unasked
+)
+
 func (r *run) epoll() error {
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -29,6 +42,9 @@ func (r *run) epoll() error {
 	}
 	defer unix.Close(ep)
 	e := &events{run: r, ep: ep, free: newRing(len(r.d.lanes))}
+	if r.d.overTCP {
+		e.edges = unix.EPOLLET | askedFor
+	}
 	for _, l := range r.d.lanes {
 		l.busy, l.pending, l.watched = false, false, 0
 		if l.fd >= 0 {
@@ -211,10 +227,10 @@ func (e *events) advance(l *lane, what uint32) {
 			e.flush(l)
 		}
 	case !l.busy:
-		e.idle(l)
+		e.idle(l, what)
 	default:
 		if what&^unix.EPOLLOUT != 0 {
-			e.take(l)
+			e.take(l, what)
 		}
 		if what&unix.EPOLLOUT != 0 && l.busy && l.fd >= 0 && len(l.out) > 0 {
 			e.flush(l)
@@ -222,9 +238,10 @@ func (e *events) advance(l *lane, what uint32) {
 	}
 }
 
-// take receives once; level-triggered epoll tells if there is more.
-func (e *events) take(l *lane) {
-	n, no := receive(l.fd, l.conn.space(), 0)
+// take receives once.
+func (e *events) take(l *lane, what uint32) {
+	space := l.conn.space()
+	n, no := receive(l.fd, space, 0)
 	now := e.now()
 	switch {
 	case no == syscall.EAGAIN:
@@ -253,17 +270,20 @@ func (e *events) take(l *lane) {
 			e.flush(l)
 		}
 	}
+	e.rearm(l, what, n == len(space))
 }
 
 // idle takes what comes without a request: the server closing, or bytes that
 // nobody asked for end a stream; a datagram that repeats an old response is
 // acknowledged again.
-func (e *events) idle(l *lane) {
-	n, no := receive(l.fd, l.conn.space(), 0)
+func (e *events) idle(l *lane, what uint32) {
+	space := l.conn.space()
+	n, no := receive(l.fd, space, 0)
 	if no == syscall.EAGAIN {
 		return
 	}
 	if l.idler != nil && no == 0 && n > 0 && l.idler.unasked(n) == nil {
+		e.rearm(l, what, n == len(space))
 		return
 	}
 	if e.d.overTCP || no != 0 {
@@ -272,6 +292,13 @@ func (e *events) idle(l *lane) {
 	}
 	_, _ = l.conn.got(n, e.now())
 	e.farewell(l)
+}
+
+// rearm has epoll tell again what is there, where a read may have left something behind.
+func (e *events) rearm(l *lane, what uint32, filled bool) {
+	if e.edges != 0 && l.fd >= 0 && (filled || what&behind != 0) {
+		e.control(l, unix.EPOLL_CTL_MOD)
+	}
 }
 
 func (e *events) farewell(l *lane) {
@@ -334,9 +361,15 @@ func (e *events) watch(l *lane, what uint32) {
 		op = unix.EPOLL_CTL_ADD
 	}
 	l.watched = what
-	// Subtle: Fd is handed back as it is, so it carries the lane's number. Nothing is
-	// ever taken out: the kernel does that when the socket is closed.
-	_ = unix.EpollCtl(e.ep, op, l.fd, &unix.EpollEvent{Events: what, Fd: int32(l.number)})
+	e.control(l, op)
+}
+
+// control tells epoll what to watch l for. It tells at once what of that is there, whether it has told it or not.
+//
+// Subtle: Fd is handed back as it is, so it carries the lane's number. Nothing is
+// ever taken out: the kernel does that when the socket is closed.
+func (e *events) control(l *lane, op int) {
+	_ = unix.EpollCtl(e.ep, op, l.fd, &unix.EpollEvent{Events: l.watched | e.edges, Fd: int32(l.number)})
 }
 
 // alarm notes when l's time runs out.
