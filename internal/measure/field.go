@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"slices"
+	"unsafe"
 )
 
 // A Presence says when a side's record has a field.
@@ -18,7 +19,7 @@ const (
 // the adapter protocol, the files of exchanges, the trial table and the
 // distributions of a report all read Fields.
 //
-// A field is either kept in the record (At) or the time between two that are.
+// A field is either kept in the record (At says where: at the same place in each) or the time between two that are.
 type Field struct {
 	Name           string   // in the adapter protocol; what store.Columns calls it
 	Column         string   // in exchanges/*.parquet; with its unit, ns or B
@@ -115,6 +116,27 @@ func (f *Field) Value(x *Exchange) int64 {
 		return *f.At(x)
 	}
 	return f.Between(x)
+}
+
+// Take sets to to the field, in ns or B, of each of those exchanges, as many. The field is kept.
+//
+// Subtle: At is called once, since a call for each value costs more than the value.
+func (f *Field) Take(to []int64, of []Exchange) {
+	if len(of) == 0 {
+		return
+	}
+	to = to[:len(of)]
+	at := f.At(&of[0])
+	place := uintptr(unsafe.Pointer(at)) - uintptr(unsafe.Pointer(&of[0]))
+	if place > unsafe.Sizeof(of[0])-unsafe.Sizeof(*at) { // it lies elsewhere
+		for i := range of {
+			to[i] = *f.At(&of[i])
+		}
+		return
+	}
+	for i := range of {
+		to[i] = *(*int64)(unsafe.Add(unsafe.Pointer(&of[i]), place))
+	}
 }
 
 // FindField finds a field by its name.

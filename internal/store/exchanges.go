@@ -163,24 +163,12 @@ func (w *ExchangeWriter) add(c int, to *columnPages, xs []measure.Exchange) erro
 		to.numbers = numbers
 		return nil
 	}
-	at := w.fields[c-firstField].At
-	if w.fields[c-firstField].Presence(w.out.rec.source.Side) == measure.Nonzero {
-		to.levels = withRoom(to.levels, len(xs))
-		for i := range xs {
-			var level byte
-			if numbers[k] = *at(&xs[i]); numbers[k] != 0 {
-				level = 1
-				k++
-			}
-			to.levels = append(to.levels, level)
-		}
-		to.numbers = numbers[:k]
-		return nil
-	}
-	for i := range xs {
-		numbers[k+i] = *at(&xs[i])
-	}
-	if to.numbers = numbers; to.optional {
+	f := &w.fields[c-firstField]
+	f.Take(numbers[k:], xs)
+	switch to.numbers = numbers; {
+	case f.Presence(w.out.rec.source.Side) == measure.Nonzero:
+		to.addSeen(k)
+	case to.optional:
 		to.levels = append(to.levels, ones[:len(xs)]...)
 	}
 	return nil

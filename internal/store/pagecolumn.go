@@ -82,8 +82,11 @@ func (c *columnPages) fix(v parquet.Value) {
 	}
 }
 
-// ones are the levels of rows that have a value.
-var ones = [cachedRows]byte(slices.Repeat([]byte{1}, cachedRows))
+// ones are the levels of rows that have a value, zeros of those that have none.
+var (
+	ones  = [cachedRows]byte(slices.Repeat([]byte{1}, cachedRows))
+	zeros [cachedRows]byte
+)
 
 // withRoom makes room for n more rows: a short trial's few, then a page's.
 func withRoom[T any](rows []T, n int) []T {
@@ -93,9 +96,45 @@ func withRoom[T any](rows []T, n int) []T {
 	return slices.Grow(rows, n)
 }
 
+// addSeen adds the levels of the numbers from the k-th on, of which 0 is no value: nearly always of all, or of none.
+func (c *columnPages) addSeen(k int) {
+	rows, seen := c.numbers[k:], 0
+	for _, v := range rows {
+		if v != 0 {
+			seen++
+		}
+	}
+	c.levels, c.numbers = withRoom(c.levels, len(rows)), c.numbers[:k+seen]
+	switch seen {
+	case 0:
+		c.levels = append(c.levels, zeros[:len(rows)]...)
+		return
+	case len(rows):
+		c.levels = append(c.levels, ones[:len(rows)]...)
+		return
+	}
+	n := 0
+	for _, v := range rows {
+		var level byte
+		if v != 0 {
+			level, rows[n] = 1, v
+			n++
+		}
+		c.levels = append(c.levels, level)
+	}
+}
+
 // addFailures adds why exchanges failed.
 func (c *columnPages) addFailures(xs []measure.Exchange) error {
 	c.levels = withRoom(c.levels, len(xs))
+	failed := false
+	for i := range xs {
+		failed = failed || xs[i].Failure != ""
+	}
+	if !failed {
+		c.levels = append(c.levels, zeros[:len(xs)]...)
+		return nil
+	}
 	for i := range xs {
 		var level byte
 		if why := xs[i].Failure; why != "" {

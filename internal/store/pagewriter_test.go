@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -70,9 +71,11 @@ func byLibrary(t *testing.T, to io.Writer, a *Attempt, side measure.Side, xs []m
 // Files of exchanges are byte for byte those that parquet-go writes from rows.
 func TestExchangesAreWrittenAsByTheLibrary(t *testing.T) {
 	different := func(i int) string { return fmt.Sprintf("%07d %s", i, strings.Repeat("x", 200)) }
+	inStretches := func(i int) bool { return i/1000%3 == 1 || i/1000%3 == 2 && i%5 == 0 } // none, all, some
 	for _, of := range []struct {
-		rows    int
-		failure func(i int) string // nil: as exchanges has it
+		rows       int
+		failure    func(i int) string // nil: as exchanges has it
+		connection func(i int) bool   // took a time; nil: none
 	}{
 		{rows: 0}, {rows: 1}, {rows: 17}, {rows: pageRows - 1}, {rows: pageRows}, {rows: pageRows + 1}, {rows: rowGroup},
 		{rows: rowGroup + 2*pageRows + 5},
@@ -81,6 +84,11 @@ func TestExchangesAreWrittenAsByTheLibrary(t *testing.T) {
 		{rows: 100, failure: func(i int) string { return strings.Repeat("z", 40-i%40) }}, // longer than an index keeps
 		{rows: rowGroup + pageRows, failure: different},                                  // more than a dictionary holds
 		{rows: 3 * pageRows, failure: func(i int) string { return different(i)[:230*(i%7)/7] }},
+		{rows: 2*pageRows + 9, connection: func(int) bool { return true }},
+		{rows: 2*pageRows + 9, connection: func(i int) bool { return i == pageRows+777 }},
+		{rows: 3*pageRows + 100, connection: inStretches, failure: func(i int) string {
+			return map[bool]string{true: "timeout"}[inStretches(i+500)]
+		}},
 	} {
 		s := create(t, 1)
 		a := must[*Attempt](t)(s.Begin(1))
@@ -88,6 +96,9 @@ func TestExchangesAreWrittenAsByTheLibrary(t *testing.T) {
 		for i := range xs {
 			if of.failure != nil {
 				xs[i].Failure = of.failure(i)
+			}
+			if of.connection != nil && of.connection(i) {
+				xs[i].Connection = time.Duration(1000 + i%77)
 			}
 		}
 		for side, xs := range map[measure.Side][]measure.Exchange{measure.Client: xs, measure.Server: served(xs)} {
