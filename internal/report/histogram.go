@@ -51,8 +51,12 @@ func (h *histogram) add(values []int64) {
 		h.counts = append(h.counts, make([]int64, b+1-len(h.counts))...)
 	}
 	counts := h.counts
-	for _, v := range values {
-		counts[binOf(v)]++
+	if lo == hi { // as the sizes of all messages are, often
+		counts[binOf(lo)] += int64(len(values))
+	} else {
+		for _, v := range values {
+			counts[binOf(v)]++
+		}
 	}
 	if h.n == 0 {
 		h.lo, h.hi = lo, hi

@@ -60,6 +60,30 @@ func TestHistogramQuantiles(t *testing.T) {
 	}
 }
 
+// Values that are all the same are counted as each by itself would be.
+func TestHistogramOfOneValue(t *testing.T) {
+	for _, v := range []int64{-3, 0, 64, 127, 128, 1 << 40} {
+		var together, single histogram
+		for _, n := range []int{1, 5, 200} {
+			together.add(slices.Repeat([]int64{v}, n))
+			for range n {
+				single.add([]int64{v})
+			}
+		}
+		together.add([]int64{v, v + 1000})
+		single.add([]int64{v})
+		single.add([]int64{v + 1000})
+		total := int64(0)
+		for _, n := range single.counts {
+			total += n
+		}
+		if !slices.Equal(together.counts, single.counts) || together.n != single.n || together.lo != single.lo ||
+			together.hi != single.hi || total != 208 || single.counts[binOf(v)] != 207 {
+			t.Errorf("%d: got %+v, want %+v", v, together, single)
+		}
+	}
+}
+
 func TestHistogramOfNothing(t *testing.T) {
 	var a, b histogram
 	a.merge(&b)
