@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -14,8 +15,16 @@ import (
 type Columns struct {
 	f    *rawFile
 	side measure.Side
-	lost []byte // by row; 0: answered, which is no failure and, at the client, a response
-	n    int    // rows answered
+	rows int // recorded
+	n    int // answered
+	*answered
+	spare *sync.Pool // to which Close gives them, so that the next has their memory
+}
+
+// answered says which rows were answered, and when.
+type answered struct {
+	lost []byte  // by row; 0: answered, which is no failure and, at the client, a response
+	done []int64 // by answered row, at the client: which these are, and two responses, follow from it
 }
 
 // Columns opens one side's exchanges of a trial's valid attempt. Close it.
@@ -24,7 +33,7 @@ func (s *Store) Columns(trial int, side measure.Side) (*Columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newColumns(f, side)
+	c, err := newColumns(f, side, &s.answered)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -32,36 +41,59 @@ func (s *Store) Columns(trial int, side measure.Side) (*Columns, error) {
 	return c, nil
 }
 
-func newColumns(f *rawFile, side measure.Side) (*Columns, error) {
-	c := &Columns{f: f, side: side}
-	if err := f.levels("failure", func(levels []byte) { c.lost = append(c.lost, levels...) }); err != nil {
+func newColumns(f *rawFile, side measure.Side, spare *sync.Pool) (*Columns, error) {
+	a, ok := spare.Get().(*answered)
+	if !ok {
+		a = &answered{}
+	}
+	a.lost, a.done = a.lost[:0], a.done[:0]
+	c := &Columns{f: f, side: side, answered: a, spare: spare}
+	err := f.optional("failure", func(levels []byte, _ parquet.Page) { c.lost = append(c.lost, levels...) })
+	if err == nil && side == measure.Client {
+		err = c.readDone()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if side == measure.Client {
-		row := 0
-		err := f.levels("done_ns", func(levels []byte) {
-			if bytes.IndexByte(levels, 0) >= 0 {
-				for i, level := range levels {
-					if level == 0 {
-						c.lost[row+i] = 1
-					}
-				}
-			}
-			row += len(levels)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	c.n = bytes.Count(c.lost, []byte{0})
+	c.rows, c.n = len(c.lost), bytes.Count(c.lost, []byte{0})
 	return c, nil
 }
 
-// Close releases the file.
-func (c *Columns) Close() error { return c.f.Close() }
+// readDone reads, once, when responses came. Where none did, nothing was answered.
+func (c *Columns) readDone() error {
+	row := 0
+	return c.f.optional("done_ns", func(levels []byte, p parquet.Page) {
+		values, lost := p.Data().Int64(), c.lost[row:row+len(levels)]
+		row += len(levels)
+		if len(values) == len(levels) && bytes.Count(lost, []byte{0}) == len(lost) { // as nearly always
+			c.done = append(c.done, values...)
+			return
+		}
+		k := 0
+		for i, level := range levels {
+			switch {
+			case level == 0:
+				lost[i] = 1
+				continue
+			case lost[i] == 0:
+				c.done = append(c.done, values[k])
+			}
+			k++
+		}
+	})
+}
+
+// Close releases the file. Afterwards only Rows and Answered are still known.
+func (c *Columns) Close() error {
+	if c.answered != nil {
+		c.spare.Put(c.answered)
+		c.answered = nil
+	}
+	return c.f.Close()
+}
 
 // Rows is the number of exchanges recorded.
-func (c *Columns) Rows() int { return len(c.lost) }
+func (c *Columns) Rows() int { return c.rows }
 
 // Answered is how many of them got a right response; the others failed.
 func (c *Columns) Answered() int { return c.n }
@@ -108,6 +140,10 @@ func (c *Columns) Read(dst []int64, name string) ([]int64, error) {
 
 // take sets to to a column's values in the answered rows, or subtracts them; those that are null are 0.
 func (c *Columns) take(to []int64, column string, subtract bool) error {
+	if column == "done_ns" && c.side == measure.Client {
+		put(to, c.done, subtract)
+		return nil
+	}
 	row, answered, n := 0, 0, 0
 	all := c.n == len(c.lost)
 	err := c.f.pages(column, func(p parquet.Page) {
@@ -118,13 +154,7 @@ func (c *Columns) take(to []int64, column string, subtract bool) error {
 			rows = len(values)
 		}
 		if all && rows == len(values) { // as nearly always: no row failed, and none is null
-			if to := to[row : row+rows]; subtract {
-				for i, v := range values {
-					to[i] -= v
-				}
-			} else {
-				copy(to, values)
-			}
+			put(to[row:row+rows], values, subtract)
 			n, answered, row = n+rows, answered+rows, row+rows
 			return
 		}
@@ -161,11 +191,22 @@ func (c *Columns) take(to []int64, column string, subtract bool) error {
 	return nil
 }
 
-// levels calls see with the levels of an optional column, page by page: by row, 0 if it has no value there.
-func (f *rawFile) levels(column string, see func([]byte)) error {
+// put sets to to values, as many, or subtracts them.
+func put(to, values []int64, subtract bool) {
+	if !subtract {
+		copy(to, values)
+		return
+	}
+	for i, v := range values {
+		to[i] -= v
+	}
+}
+
+// optional calls see with the levels of an optional column, page by page: by row, 0 if it has no value there.
+func (f *rawFile) optional(column string, see func(levels []byte, p parquet.Page)) error {
 	rows := int64(0)
 	err := f.pages(column, func(p parquet.Page) {
-		see(p.DefinitionLevels())
+		see(p.DefinitionLevels(), p)
 		rows += int64(len(p.DefinitionLevels()))
 	})
 	if err == nil && rows != f.NumRows() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -24,7 +25,7 @@ func decodeAll(b []byte) (rows []measure.Exchange, err error) {
 		rows = append(rows, batch...)
 	}
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
-		c, err := newColumns(f, side)
+		c, err := newColumns(f, side, new(sync.Pool))
 		if err != nil {
 			return nil, err
 		}

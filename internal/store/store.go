@@ -73,7 +73,8 @@ type Store struct {
 	mu         sync.Mutex
 	together   *sql.Tx // of Together; else nil
 	verified   map[string]bool
-	waiting    *Run // of a study that had ended: recorded when it measures after all
+	answered   sync.Pool // of *answered, of Columns that were closed
+	waiting    *Run      // of a study that had ended: recorded when it measures after all
 	// exchangeLayout is made with the first file.
 	exchangeLayout func() (exchangeLayout, error)
 }
