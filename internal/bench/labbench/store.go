@@ -66,7 +66,7 @@ func storeRows(ctx context.Context, b *Bench) ([]Row, error) {
 func storedRows(trials int, number string, mostS, mostMB float64) func(context.Context, *Bench) ([]Row, error) {
 	return func(ctx context.Context, b *Bench) ([]Row, error) {
 		const rounds = 3
-		var walls, cpus, peaks, making, stored []float64
+		var walls, cpus, peaks, moving, stored []float64
 		for range rounds {
 			cmd := exec.CommandContext(ctx, b.Exe, StoreVerb, b.Dir, strconv.Itoa(trials), strconv.Itoa(storedRequests))
 			cmd.Stderr = os.Stderr
@@ -81,7 +81,7 @@ func storedRows(trials int, number string, mostS, mostMB float64) func(context.C
 			walls = append(walls, r.All().Wall.Seconds())
 			cpus = append(cpus, r.All().CPU.Seconds())
 			peaks = append(peaks, float64(r.PeakRSS)/1e6)
-			making, stored = append(making, r.Making.Seconds()), append(stored, r.Stored.Wall.Seconds())
+			moving, stored = append(moving, r.Moving.Seconds()), append(stored, r.Stored.Wall.Seconds())
 		}
 		wall, peak := bound{atMost: true, value: mostS}, bound{atMost: true, value: mostMB}
 		return []Row{
@@ -89,8 +89,8 @@ func storedRows(trials int, number string, mostS, mostMB float64) func(context.C
 				Measured: interval(middle(walls), 0, 0),
 				Verdict:  wall.verdict(middle(walls), 0, 0),
 				How: fmt.Sprintf("%d fresh processes, medians: %d trials of %d, synced, on all CPUs; %.1f s of the wall clock "+
-					"to store; %.1f s of CPU time, %.1f s of them to make the exchanges",
-					rounds, trials, storedRequests, middle(stored), middle(cpus), middle(making))},
+					"to store; %.1f s of CPU time, %.1f s of them to number and date exchanges that were made before",
+					rounds, trials, storedRequests, middle(stored), middle(cpus), middle(moving))},
 			{Figure: "MB peak RSS of that process", Wanted: peak.String(), Measured: interval(middle(peaks), 0, 0),
 				Verdict: peak.verdict(middle(peaks), 0, 0)},
 		}, nil

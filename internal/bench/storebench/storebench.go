@@ -24,12 +24,12 @@ import (
 type Measurement struct {
 	Trials, Requests     int           // exchanges are Trials × Requests
 	Stored, Read, Summed Cost          // Summed is of the treatments; each trial's figures are in Read
-	Making               time.Duration // part of Stored, all CPUs: in a trial exchanges come from a stack
+	Moving               time.Duration // part of Stored, all CPUs: to number and date exchanges made before
 	Bytes                int64         // on disk
 	PeakRSS              int64         // B, of the whole process so far
 }
 
-// All is what the three took together, making included.
+// All is what the three took together, moving included.
 func (r Measurement) All() Cost {
 	return Cost{r.Stored.Wall + r.Read.Wall + r.Summed.Wall, r.Stored.CPU + r.Read.CPU + r.Summed.CPU}
 }
@@ -48,7 +48,10 @@ func Measure(dir string, trials, requests int) (Measurement, error) {
 		return r, err
 	}
 	defer s.Close()
-	b := bench{s: s, trials: trials, requests: requests}
+	b := bench{s: s, trials: trials, requests: requests, of: make([]scratch, runtime.NumCPU())}
+	for i := range b.of {
+		b.of[i].source = newSource(uint64(i))
+	}
 	for _, step := range []struct {
 		cost *Cost
 		do   func() error
@@ -61,7 +64,7 @@ func Measure(dir string, trials, requests int) (Measurement, error) {
 			return r, err
 		}
 	}
-	r.Making, r.Bytes, r.PeakRSS = b.making, size(s.Dir()), peakRSS()
+	r.Moving, r.Bytes, r.PeakRSS = b.moving, size(s.Dir()), peakRSS()
 	return r, nil
 }
 
@@ -77,7 +80,7 @@ func Run(w io.Writer, dir string, trials, requests int) error {
 	for _, row := range []struct {
 		name string
 		Cost
-	}{{"store, synced", r.Stored}, {"  of it making them, all CPUs", Cost{Wall: r.Making}},
+	}{{"store, synced", r.Stored}, {"  of it numbering them, all CPUs", Cost{Wall: r.Moving}},
 		{"read, check, summarize trials", r.Read}, {"summarize treatments", r.Summed}, {"all", r.All()}} {
 		fmt.Fprintf(w, "%-34s %10.2f %10.2f\n", row.name, row.Wall.Seconds(), row.CPU.Seconds())
 	}
@@ -98,21 +101,21 @@ type bench struct {
 	s                *store.Store
 	trials, requests int
 	mu               sync.Mutex
-	making           time.Duration
+	of               []scratch // by CPU
+	moving           time.Duration
 	means            [][4]float64 // by trial
 }
 
 // parallel runs f for every trial on all CPUs.
 func (b *bench) parallel(f func(trial int, scratch *scratch) error) error {
 	var next = make(chan int)
-	errs := make(chan error, runtime.NumCPU())
-	for range runtime.NumCPU() {
+	errs := make(chan error, len(b.of))
+	for i := range b.of {
 		go func() {
-			var mine scratch
 			var failed error
 			for trial := range next {
 				if failed == nil {
-					failed = f(trial, &mine)
+					failed = f(trial, &b.of[i])
 				}
 			}
 			errs <- failed
@@ -123,7 +126,7 @@ func (b *bench) parallel(f func(trial int, scratch *scratch) error) error {
 	}
 	close(next)
 	var first error
-	for range runtime.NumCPU() {
+	for range b.of {
 		if err := <-errs; first == nil {
 			first = err
 		}
@@ -132,7 +135,7 @@ func (b *bench) parallel(f func(trial int, scratch *scratch) error) error {
 }
 
 type scratch struct {
-	xs     []measure.Exchange
+	source *source
 	values []int64
 }
 
@@ -145,22 +148,19 @@ func (b *bench) storeTrial(trial int, s *scratch) error {
 	if err != nil {
 		return err
 	}
-	m := maker{state: uint64(trial)}
-	if s.xs == nil {
-		s.xs = make([]measure.Exchange, 4096)
-	}
-	var making time.Duration
-	for left := b.requests; left > 0; left -= len(s.xs) {
+	var moving time.Duration
+	s.source.begin()
+	for left := b.requests; left > 0; {
 		t := time.Now()
-		batch := s.xs[:min(left, len(s.xs))]
-		m.fill(batch)
-		making += time.Since(t)
+		batch := s.source.next(left)
+		moving += time.Since(t)
 		if err := w.Append(batch); err != nil {
 			return err
 		}
+		left -= len(batch)
 	}
 	b.mu.Lock()
-	b.making += making
+	b.moving += moving
 	b.mu.Unlock()
 	if err := w.Close(); err != nil {
 		return err
