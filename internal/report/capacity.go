@@ -25,11 +25,11 @@ func (c *Capacity) Headline() string {
 	kept, broken := c.Rough()
 	switch {
 	case c.Step.Stage == stat.AboveMost:
-		return fmt.Sprintf("The server's capacity is at least %s requests/s, by single trials of %s: the search went no "+
-			"higher.", significant(kept), length)
+		return fmt.Sprintf("The server's capacity is at least %s requests/s, by %d trials of %s: the search went no "+
+			"higher.", significant(kept), stat.CapacitySure, length)
 	case c.Step.Stage == stat.BelowLeast:
-		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by single trials of %s.",
-			significant(c.Least), length)
+		return fmt.Sprintf("The server does not keep to this even at %s requests/s, by %d trials of %s.",
+			significant(c.Least), stat.CapacitySure, length)
 	case !c.Found() && broken == 0:
 		return fmt.Sprintf("Not found within the budget of trials: single trials of %s kept to this up to %s requests/s, "+
 			"and none broke it.", length, significant(kept))

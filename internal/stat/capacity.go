@@ -249,8 +249,8 @@ const (
 	Measuring                       // randomized blocks around the knee
 	Precise                         // the interval is as narrow as asked
 	Exhausted                       // the budget does not allow another block
-	AboveMost                       // the bound is met at Most
-	BelowLeast                      // the bound is broken at Least
+	AboveMost                       // trials at Most met the bound, CapacitySure of them
+	BelowLeast                      // trials at Least broke it, as many
 )
 
 // A CapacityStep is what a search wants next, and what it knows.
@@ -265,6 +265,10 @@ type CapacityStep struct {
 
 // CapacityBlock is how many trials a block has, CapacityBlocks how many blocks an interval takes.
 const CapacityBlock, CapacityBlocks = 3, 3
+
+// CapacitySure is how many trials at a bound of a search must agree, one after the other, that the knee lies beyond it:
+// of one, near the bound, chance decides.
+const CapacitySure = 3
 
 const (
 	bracketWithin = 1.25 // upper over lower rate of a bracket that is narrow enough
@@ -310,6 +314,7 @@ func (s CapacitySearch) Next(trials []CapacityTrial) CapacityStep {
 		return step
 	}
 	center, window, pilot := rate, pilotWindow, true
+	var said agreed
 	for number := 1; ; number++ {
 		rates := s.block(number, center, window)
 		if len(rest) < len(rates) {
@@ -326,12 +331,20 @@ func (s CapacitySearch) Next(trials []CapacityTrial) CapacityStep {
 		b, start := rest[:len(rates)], len(trials)-len(rest)
 		rest = rest[len(rates):]
 		if away := beside(b); pilot && away != 0 {
-			if step.Stage = s.outside(b, away); step.Stage != Measuring {
-				return step
+			before := said
+			for _, t := range b {
+				if beyond := s.beyond(t); beyond != Measuring && said.with(beyond) {
+					step.Stage = beyond
+					return step
+				}
+			}
+			if said == before {
+				said = agreed{} // none was at a bound
 			}
 			center = s.within(center * (1 + 1.5*away*window))
 			continue
 		}
+		said = agreed{}
 		center = s.take(&step, b, center, window)
 		step.Starts = append(step.Starts, start)
 		if !pilot && step.Capacity.flat > steep { // a pilot that saw too little noise
@@ -368,6 +381,7 @@ func beside(b []CapacityTrial) float64 {
 // bracket replays the search for two rates between which the knee lies.
 func (s CapacitySearch) bracket(step *CapacityStep, trials []CapacityTrial) (rest []CapacityTrial, center float64) {
 	rate := min(max(s.First, s.Least), s.Most)
+	var said agreed
 	for {
 		if len(trials) == 0 {
 			step.Rates = []float64{rate}
@@ -380,13 +394,12 @@ func (s CapacitySearch) bracket(step *CapacityStep, trials []CapacityTrial) (res
 		} else {
 			step.Hi = t.Rate
 		}
-		switch {
-		case step.Hi == 0 && t.Rate >= s.Most*(1-aboutBound):
-			step.Stage = AboveMost
-			return nil, 0
-		case step.Lo == 0 && t.Rate <= s.Least*(1+aboutBound):
-			step.Stage = BelowLeast
-			return nil, 0
+		switch beyond := s.beyond(t); {
+		case beyond != Measuring && (step.Lo == 0 || step.Hi == 0): // the same rate again, until one disagrees
+			if said.with(beyond) {
+				step.Stage = beyond
+				return nil, 0
+			}
 		case step.Hi == 0:
 			rate = min(Readable(2*t.Rate), s.Most)
 		case step.Lo == 0:
@@ -419,17 +432,30 @@ func (s CapacitySearch) block(number int, center, w float64) []float64 {
 // within is a rate, or the bound of the search that it lies beyond.
 func (s CapacitySearch) within(rate float64) float64 { return min(max(rate, s.Least), s.Most) }
 
-// outside is the stage after a block beside the knee: the search is over where the knee lies beyond a bound of it.
-func (s CapacitySearch) outside(b []CapacityTrial, away float64) CapacityStage {
-	for _, t := range b {
-		switch {
-		case away > 0 && t.Rate >= s.Most*(1-aboutBound):
-			return AboveMost
-		case away < 0 && t.Rate <= s.Least*(1+aboutBound):
-			return BelowLeast
-		}
+// beyond is the stage of a search whose knee lies where this trial alone has it, if that is beyond a bound.
+func (s CapacitySearch) beyond(t CapacityTrial) CapacityStage {
+	switch {
+	case t.Met() && t.Rate >= s.Most*(1-aboutBound):
+		return AboveMost
+	case !t.Met() && t.Rate <= s.Least*(1+aboutBound):
+		return BelowLeast
 	}
 	return Measuring
+}
+
+// agreed counts the trials at a bound that said the same, one after the other.
+type agreed struct {
+	stage  CapacityStage
+	trials int
+}
+
+// with counts one more, and says whether they are enough.
+func (a *agreed) with(stage CapacityStage) bool {
+	if stage != a.stage {
+		*a = agreed{stage: stage}
+	}
+	a.trials++
+	return a.trials >= CapacitySure
 }
 
 // take adds a block and returns the centre of the next.
