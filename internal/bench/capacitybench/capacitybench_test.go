@@ -3,6 +3,7 @@ package capacitybench
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -27,6 +28,34 @@ func TestIntervalsHoldTheCapacityOfSimulatedServers(t *testing.T) {
 		}
 		if c.Trials > budget {
 			t.Errorf("%s: %.0f trials", s.Name, c.Trials)
+		}
+	}
+}
+
+// The small form of `edgegauge bench capacity/bounds`, with shorter trials.
+func TestSearchesAreSeldomWrongAtTheirBounds(t *testing.T) {
+	s := Servers()[slices.IndexFunc(Servers(), func(s Server) bool { return s.Name == "M/M/1, trials ±8 %" })]
+	s.Length = 3
+	truth := s.Truth(rand.New(rand.NewPCG(5, 1)), 4000)
+	const n = 150
+	for _, tt := range []struct {
+		stage         stat.CapacityStage
+		over          float64
+		least, atMost float64 // share
+	}{
+		{stat.BelowLeast, 0.9, 0, 0.06}, {stat.BelowLeast, 1.1, 0.6, 1},
+		{stat.AboveMost, 1.1, 0, 0.06}, {stat.AboveMost, 0.9, 0.6, 1},
+	} {
+		b, err := s.CountBound(t.Context(), truth, Bound{Stage: tt.stage, Over: tt.over}, n, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%+v", b)
+		if share := float64(b.Said) / n; share < tt.least || share > tt.atMost || b.Beyond() != (tt.least > 0) {
+			t.Errorf("%+v: beyond %v", b, b.Beyond())
+		}
+		if wrong := float64(b.Single) / n; !b.Beyond() && wrong < 0.08 {
+			t.Errorf("%+v: one trial is nearly as right: the test sees nothing", b)
 		}
 	}
 }

@@ -22,7 +22,23 @@ const (
 
 // Parts are those of `edgegauge bench`.
 func Parts() []labbench.Part {
-	return []labbench.Part{{Name: "capacity", Says: "searches for the capacity of simulated servers", Measure: rows}}
+	parts := []labbench.Part{
+		{Name: "capacity/intervals", Says: "how often intervals hold the truth", Measure: rows},
+		{Name: "capacity/bounds", Says: "how often a search is wrong to say that the truth lies beyond its bounds",
+			Measure: boundRows},
+	}
+	return []labbench.Part{{Name: "capacity", Each: parts,
+		Says: "searches for the capacity of simulated servers; for a part only: capacity/intervals, capacity/bounds",
+		Measure: func(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
+			var all []labbench.Row
+			for _, p := range parts {
+				rows, err := p.Measure(ctx, b)
+				if all = append(all, rows...); err != nil {
+					return all, err
+				}
+			}
+			return all, nil
+		}}}
 }
 
 // A Count is what many searches for one server's capacity came to.
@@ -58,22 +74,14 @@ func (s Server) Count(ctx context.Context, n, truthTrials int, seed uint64) (Cou
 	c := Count{Searches: n}
 	c.Truth = s.Truth(rand.New(rand.NewPCG(seed, 1)), truthTrials)
 	all := make([]outcome, n)
-	var group sync.WaitGroup
-	for worker := range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
-			for i := worker; i < n && ctx.Err() == nil; i += runtime.GOMAXPROCS(0) {
-				r := rand.New(rand.NewPCG(seed, uint64(i)+2))
-				first := c.Truth * (0.1 + 0.5*r.Float64())
-				o := &all[i]
-				o.step, o.trials, o.err = s.Search(ctx, r, stat.CapacitySearch{First: first, Least: 1, Most: 1e6,
-					Precision: precision, Budget: budget, Confidence: 0.95, Seed: uint64(i)})
-				o.bisected, o.halvings = s.Bisect(r, first, 0.02)
-			}
-		})
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return c, ctx.Err()
+	if err := each(ctx, n, func(i int) {
+		r := rand.New(rand.NewPCG(seed, uint64(i)+2))
+		q := asked(r, c.Truth, uint64(i))
+		o := &all[i]
+		o.step, o.trials, o.err = s.Search(ctx, r, q)
+		o.bisected, o.halvings = s.Bisect(r, q.First, 0.02)
+	}); err != nil {
+		return c, err
 	}
 	var widths, errs []float64
 	for _, o := range all {
@@ -107,6 +115,26 @@ func (s Server) Count(ctx context.Context, n, truthTrials int, seed uint64) (Cou
 	}
 	c.Bisected = errs[len(errs)*95/100]
 	return c, nil
+}
+
+// asked is a search from somewhere below the truth, between bounds that are far away.
+func asked(r *rand.Rand, truth float64, seed uint64) stat.CapacitySearch {
+	return stat.CapacitySearch{First: truth * (0.1 + 0.5*r.Float64()), Least: 1, Most: 1e6, Precision: precision,
+		Budget: budget, Confidence: 0.95, Seed: seed}
+}
+
+// each calls f with 0 to n − 1, on all CPUs.
+func each(ctx context.Context, n int, f func(i int)) error {
+	var group sync.WaitGroup
+	for worker := range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := worker; i < n && ctx.Err() == nil; i += runtime.GOMAXPROCS(0) {
+				f(i)
+			}
+		})
+	}
+	group.Wait()
+	return ctx.Err()
 }
 
 func rows(ctx context.Context, _ *labbench.Bench) ([]labbench.Row, error) {
