@@ -166,7 +166,7 @@ func (b *bench) floor(ctx context.Context, program, network string, serverCPU in
 	if serverCPU != b.cpu {
 		where = "two CPUs"
 	}
-	b.row(fmt.Sprintf("RTT p50, %s 100 B, %s, C server", network, where), "us", ours, theirs, "<= 1.10")
+	b.row(fmt.Sprintf("RTT p50, %s 100 B, %s, C server", network, where), "us", ours, theirs, "<= 1")
 	b.row(fmt.Sprintf("RTT p50, %s 100 B, %s, each its own server", network, where), "us", floor, theirs, "")
 	return nil
 }

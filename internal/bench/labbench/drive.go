@@ -9,7 +9,7 @@ import (
 )
 
 func driveRows(ctx context.Context, b *Bench) ([]Row, error) {
-	limit := bound{atMost: true, value: 1.10}
+	limit := bound{atMost: true, value: 1}
 	const figure = "RTT median over a C ping-pong, 100 B"
 	if none := lacking("cc", "taskset"); none != "" {
 		return []Row{missing(figure, limit.String(), none+" is missing: apt-get install gcc libc6-dev util-linux")}, nil
