@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,25 +24,46 @@ type probe struct {
 	said *bufio.Reader
 }
 
-// compiled makes the shared classes and the probes.
+// compiled is the folder of the shared classes and the probes. They are made once for all tests: that takes longer than
+// most of them.
 func compiled(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("javac"); err != nil {
 		t.Skip("javac is missing; run: apt-get install openjdk-17-jdk-headless")
 	}
-	dir := t.TempDir()
+	if err := compile(); err != nil {
+		t.Fatal(err)
+	}
+	return probes
+}
+
+// probes is where they are; it ends with all tests.
+var probes string
+
+func TestMain(m *testing.M) {
+	var err error
+	if probes, err = os.MkdirTemp("", "java-common"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(probes)
+	os.Exit(code)
+}
+
+var compile = sync.OnceValue(func() error {
 	sources, err := filepath.Glob("src/edgegauge/adapter/*.java")
 	if err != nil || len(sources) == 0 {
-		t.Fatalf("no sources: %v", err)
+		return fmt.Errorf("no sources: %v", err)
 	}
-	args := append([]string{"--release", "8", "-Xlint:-options", "-d", dir,
-		"test/edgegauge/adapter/SensorProbe.java", "test/edgegauge/adapter/CallProbe.java",
-		"test/edgegauge/adapter/ConnectProbe.java"}, sources...)
+	args := append([]string{"-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", // as build.sh has it
+		"--release", "8", "-Xlint:-options", "-d", probes, "test/edgegauge/adapter/SensorProbe.java",
+		"test/edgegauge/adapter/CallProbe.java", "test/edgegauge/adapter/ConnectProbe.java"}, sources...)
 	if out, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		return fmt.Errorf("%w: %s", err, out)
 	}
-	return dir
-}
+	return nil
+})
 
 func open(t *testing.T, classes, name string) *probe {
 	t.Helper()
