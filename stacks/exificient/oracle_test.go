@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/service"
@@ -37,7 +38,7 @@ type oracle struct {
 	out *bufio.Reader
 }
 
-// consult builds and starts it; it ends with the test.
+// consult builds it, and starts it for all tests: its virtual machine takes longer than most of them.
 func consult(t *testing.T) *oracle {
 	t.Helper()
 	for _, p := range []string{"java", "javac", "mvn"} {
@@ -45,25 +46,43 @@ func consult(t *testing.T) *oracle {
 			t.Skip("needs " + p + ": apt-get install openjdk-17-jdk-headless maven")
 		}
 	}
+	o, err := started()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+var started = sync.OnceValues(func() (*oracle, error) {
 	if out, err := exec.Command("./build.sh").CombinedOutput(); err != nil {
-		t.Fatalf("build.sh: %v\n%s", err, out)
+		return nil, fmt.Errorf("build.sh: %w\n%s", err, out)
 	}
 	cmd := exec.Command("java", "-Xmx512m", "-cp", "build/app.jar:build/lib/*", "Oracle", contract)
 	in, err := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() {
+	end = func() error {
 		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the oracle ended with %v", err)
-		}
-	})
-	return &oracle{in, bufio.NewReader(out)}
+		return cmd.Wait()
+	}
+	return &oracle{in, bufio.NewReader(out)}, nil
+})
+
+// end ends the oracle, if there is one.
+var end = func() error { return nil }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := end(); err != nil {
+		fmt.Println("the oracle ended with", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
 // do asks one question; the error is what EXIficient refused with.
