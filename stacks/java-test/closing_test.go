@@ -22,20 +22,32 @@ type served struct {
 func serving(t *testing.T, start starter, cpu int, name string, call stack.Call) served {
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", name))
-	ready, err := start(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
+	return served{d, start, cpu, serve(t, start(t, cpu, d, d.Serve), call)}
+}
+
+// serve has a server serve what a client is to call, and returns its URL.
+func serve(t *testing.T, server *stack.Conn, call stack.Call) string {
+	t.Helper()
+	ready, err := server.Serve(within(t), stack.Serve{Service: call.Service, Encoding: call.Encoding,
 		Security: call.Security, Transport: call.Transport, Host: "127.0.0.1", Limits: call.Limits,
 		Directory: t.TempDir(), Credentials: call.Credentials, Options: call.Options})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return served{d, start, cpu, ready.URL}
+	return ready.URL
 }
 
 // asked runs requests of a client of the stack's own, and returns their records.
-func (s served) asked(t *testing.T, call stack.Call, requests int) (all []measure.Exchange) {
+func (s served) asked(t *testing.T, call stack.Call, requests int) []measure.Exchange {
 	t.Helper()
-	client := s.start(t, s.cpu, s.d, s.d.Call)
-	call.URL, call.Timeout = s.url, int64(30*time.Second)
+	call.URL = s.url
+	return ask(t, s.start(t, s.cpu, s.d, s.d.Call), call, requests)
+}
+
+// ask has a client send requests twice, and returns the records of the second run.
+func ask(t *testing.T, client *stack.Conn, call stack.Call, requests int) (all []measure.Exchange) {
+	t.Helper()
+	call.Timeout = int64(30 * time.Second)
 	if _, err := client.Call(within(t), call); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ func TestDecimalsAreConvertedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, argv := range [][]string{
-				{"javac", "-d", classes, "-cp", "build/app.jar:build/lib/*", source},
+				{"javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-d", classes, "-cp",
+					"build/app.jar:build/lib/*", source},
 				{"java", "--add-opens", "java.base/java.math=ALL-UNNAMED", "-cp", classes + ":build/app.jar:build/lib/*",
 					"Plain", writer},
 			} {

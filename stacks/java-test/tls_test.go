@@ -38,63 +38,67 @@ type tickets struct{ sent int }
 func (*tickets) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
 func (n *tickets) Put(string, *tls.ClientSessionState)      { n.sent++ }
 
-// Stacks are compared with the same handshake: clients offer one group and one
-// suite, and servers take no other. Servers send no ticket: nobody uses it, and one
-// behind an answer had java.net.http close the connection that was to be kept. Nor
-// do they ask for a certificate: CXF named all authorities of the JDK, in 15 kB.
-func TestHandshakeIsTheSame(t *testing.T) {
-	const group, suite = tls.X25519, tls.TLS_AES_128_GCM_SHA256
+// A server is asked for both: to start it takes longer than they do.
+func TestTLS(t *testing.T) {
 	for _, f := range withTLS {
 		t.Run(f.name, func(t *testing.T) {
 			cpu := ownCPU(t)
 			d, c := stacktest.Built(t, filepath.Join("..", f.name)), credentials(t)
-			ready, err := lightly(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
-				Security: "tls", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
-				Directory: t.TempDir(), Credentials: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ca, err := os.ReadFile(c["ca"])
-			if err != nil {
-				t.Fatal(err)
-			}
-			roots := x509.NewCertPool()
-			roots.AppendCertsFromPEM(ca)
-			u, err := url.Parse(ready.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got tickets
-			conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots, ClientSessionCache: &got,
-				GetClientCertificate: func(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-					t.Errorf("the server asks for a certificate by one of %d authorities", len(r.AcceptableCAs))
-					return &tls.Certificate{}, nil
-				}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s := conn.ConnectionState(); s.CurveID != group || s.CipherSuite != suite {
-				t.Errorf("the server takes %v and %s", s.CurveID, tls.CipherSuiteName(s.CipherSuite))
-			}
-			conn.SetDeadline(time.Now().Add(time.Minute))
-			fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", u.Host)
-			if said, err := io.ReadAll(conn); err != nil || len(said) == 0 || got.sent > 0 {
-				t.Errorf("until it closed after an answer, %d B, the server sent %d session tickets: %v", len(said), got.sent, err)
-			}
-			conn.Close()
-			if conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots,
-				CurvePreferences: []tls.CurveID{tls.CurveP256}}); err == nil {
-				t.Error("the server takes P-256")
-				conn.Close()
-			}
-
-			hello := offered(t, cpu, d, f.encoding, c)
-			curves, suites := slices.DeleteFunc(hello.SupportedCurves, grease[tls.CurveID]),
-				slices.DeleteFunc(hello.CipherSuites, signalling)
-			if !slices.Equal(curves, []tls.CurveID{group}) || !slices.Equal(suites, []uint16{suite}) {
-				t.Errorf("the client offers groups %v and suites %#x", curves, suites)
-			}
+			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "tls", Transport: "http",
+				Message: stack.Message{Seed: 7, N: 4}, Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6},
+				Credentials: c}
+			call.URL = serve(t, lightly(t, cpu, d, d.Serve), call)
+			t.Run("the handshake is the same", func(t *testing.T) { handshakeIsTheSame(t, cpu, d, call) })
+			t.Run("the client reads no file between requests", func(t *testing.T) { readsNoFile(t, cpu, d, call) })
 		})
+	}
+}
+
+// Stacks are compared with the same handshake: clients offer one group and one
+// suite, and servers take no other. Servers send no ticket: nobody uses it, and one
+// behind an answer had java.net.http close the connection that was to be kept. Nor
+// do they ask for a certificate: CXF named all authorities of the JDK, in 15 kB.
+func handshakeIsTheSame(t *testing.T, cpu int, d stack.Description, call stack.Call) {
+	const group, suite = tls.X25519, tls.TLS_AES_128_GCM_SHA256
+	ca, err := os.ReadFile(call.Credentials["ca"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	u, err := url.Parse(call.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got tickets
+	conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots, ClientSessionCache: &got,
+		GetClientCertificate: func(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			t.Errorf("the server asks for a certificate by one of %d authorities", len(r.AcceptableCAs))
+			return &tls.Certificate{}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := conn.ConnectionState(); s.CurveID != group || s.CipherSuite != suite {
+		t.Errorf("the server takes %v and %s", s.CurveID, tls.CipherSuiteName(s.CipherSuite))
+	}
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", u.Host)
+	if said, err := io.ReadAll(conn); err != nil || len(said) == 0 || got.sent > 0 {
+		t.Errorf("until it closed after an answer, %d B, the server sent %d session tickets: %v", len(said), got.sent, err)
+	}
+	conn.Close()
+	if conn, err := tls.Dial("tcp", u.Host, &tls.Config{RootCAs: roots,
+		CurvePreferences: []tls.CurveID{tls.CurveP256}}); err == nil {
+		t.Error("the server takes P-256")
+		conn.Close()
+	}
+
+	hello := offered(t, lightly(t, cpu, d, d.Call), call)
+	curves, suites := slices.DeleteFunc(hello.SupportedCurves, grease[tls.CurveID]),
+		slices.DeleteFunc(hello.CipherSuites, signalling)
+	if !slices.Equal(curves, []tls.CurveID{group}) || !slices.Equal(suites, []uint16{suite}) {
+		t.Errorf("the client offers groups %v and suites %#x", curves, suites)
 	}
 }
 
@@ -105,7 +109,7 @@ func grease[T ~uint16](v T) bool { return v&0x0f0f == 0x0a0a && v>>8 == v&0xff }
 func signalling(suite uint16) bool { return suite == 0x00ff || grease(suite) }
 
 // offered is what a client says first.
-func offered(t *testing.T, cpu int, d stack.Description, encoding string, c map[string]string) *tls.ClientHelloInfo {
+func offered(t *testing.T, client *stack.Conn, call stack.Call) *tls.ClientHelloInfo {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -126,11 +130,8 @@ func offered(t *testing.T, cpu int, d stack.Description, encoding string, c map[
 			conn.Close()
 		}
 	}()
-	client := lightly(t, cpu, d, d.Call)
-	_, err = client.Call(within(t), stack.Call{URL: "https://" + listener.Addr().String() + "/echo", Service: "echo",
-		Encoding: encoding, Security: "tls", Transport: "http", Message: stack.Message{Seed: 7, N: 4},
-		Connection: "keep-alive", Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6}, Credentials: c})
-	if err != nil {
+	call.URL, call.Connection = "https://"+listener.Addr().String()+"/echo", "keep-alive"
+	if _, err := client.Call(within(t), call); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Run(within(t), stack.Run{Requests: 1}, nil); err != nil {
@@ -147,36 +148,22 @@ func offered(t *testing.T, cpu int, d stack.Description, encoding string, c map[
 
 // What a client believes it reads before its first request: between requests
 // there is no other I/O than the protocol's.
-func TestClientReadsNoFileBetweenRequests(t *testing.T) {
-	for _, f := range withTLS {
-		t.Run(f.name, func(t *testing.T) {
-			cpu := ownCPU(t)
-			d, c := stacktest.Built(t, filepath.Join("..", f.name)), credentials(t)
-			ready, err := lightly(t, cpu, d, d.Serve).Serve(within(t), stack.Serve{Service: "echo", Encoding: f.encoding,
-				Security: "tls", Transport: "http", Host: "127.0.0.1", Limits: stack.Limits{Body: 1e6},
-				Directory: t.TempDir(), Credentials: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			client := lightly(t, cpu, d, d.Call)
-			_, err = client.Call(within(t), stack.Call{URL: ready.URL, Service: "echo", Encoding: f.encoding,
-				Security: "tls", Transport: "http", Message: stack.Message{Seed: 7, N: 4}, Connection: "per-request",
-				Timeout: int64(30 * time.Second), Limits: stack.Limits{Body: 1e6}, Credentials: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Remove(c["ca"]); err != nil {
-				t.Fatal(err)
-			}
-			var failures []string
-			_, err = client.Run(within(t), stack.Run{Requests: 3, Record: true}, func(x measure.Exchange) {
-				if x.Failure != "" {
-					failures = append(failures, x.Failure)
-				}
-			})
-			if err != nil || len(failures) > 0 {
-				t.Errorf("without the file: %v, %s", err, strings.Join(failures, "; "))
-			}
-		})
+func readsNoFile(t *testing.T, cpu int, d stack.Description, call stack.Call) {
+	call.Connection = "per-request"
+	client := lightly(t, cpu, d, d.Call)
+	if _, err := client.Call(within(t), call); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(call.Credentials["ca"]); err != nil {
+		t.Fatal(err)
+	}
+	var failures []string
+	_, err := client.Run(within(t), stack.Run{Requests: 3, Record: true}, func(x measure.Exchange) {
+		if x.Failure != "" {
+			failures = append(failures, x.Failure)
+		}
+	})
+	if err != nil || len(failures) > 0 {
+		t.Errorf("without the file: %v, %s", err, strings.Join(failures, "; "))
 	}
 }

@@ -13,7 +13,7 @@ case $stack in
 esac
 mkdir -p "$out/src"
 for f in "$source"/*.java; do sed -E "$other" "$f" >"$out/src/${f##*/}"; done
-javac -nowarn -Xlint:-options --release $release -encoding UTF-8 -d "$out" -cp "../../$stack/build/lib/*" "$out"/src/*.java
+javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -nowarn -Xlint:-options --release $release -encoding UTF-8 -d "$out" -cp "../../$stack/build/lib/*" "$out"/src/*.java
 if [ $source = glassfish ]; then
   mkdir -p "$out/war/WEB-INF/classes"
   mv "$out/Echo.class" "$out/war/WEB-INF/classes/"
