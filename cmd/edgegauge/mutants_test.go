@@ -247,7 +247,7 @@ func TestKitFindsMutantsOfAdapters(t *testing.T) {
 					" && jar uf build/app.jar -C mutant ."
 			}
 			sh := exec.Command("sh", "-c", build)
-			sh.Dir = dir
+			sh.Dir, sh.Env = dir, append(os.Environ(), quickly)
 			if out, err := sh.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -326,6 +326,7 @@ func findMutant(ctx context.Context, dir string, kit conform.Kit, check string) 
 	if err != nil {
 		return false, err
 	}
+	d = lightly(d)
 	if _, err := d.Make(ctx, os.Stderr); err != nil {
 		return false, err
 	}
