@@ -26,8 +26,9 @@ import (
 // asks for right answers, not for speed, and most of its time they start: it halves the CPU time of both sides.
 const quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-// newKit is the conformance kit on this machine, for these stacks. dir is its scratch.
-func newKit(exe, dir string, stacks ...stack.Description) (conform.Kit, error) {
+// newKit is the conformance kit on this machine, for these stacks. dir is its scratch; spares, which may be nil, keep the
+// supervisors of programs that have ended: to start one takes as long as to start most programs.
+func newKit(exe, dir string, spares *device.Spares, stacks ...stack.Description) (conform.Kit, error) {
 	securities := []string{}
 	for _, d := range stacks {
 		for _, o := range d.Serves {
@@ -38,7 +39,7 @@ func newKit(exe, dir string, stacks ...stack.Description) (conform.Kit, error) {
 	return conform.Kit{
 		Credentials: credentials, Directory: dir, Peer: referencePeer, Parallel: min(2, runtime.NumCPU()),
 		Start: func(ctx context.Context, d stack.Description, verb string) (conform.Running, error) {
-			return startProgram(ctx, device.Local{Exe: exe}, dir, d, verb)
+			return startProgram(ctx, device.Local{Exe: exe, Spares: spares}, dir, d, verb)
 		},
 		StartPeer: startPeer,
 	}, err

@@ -23,7 +23,7 @@ func runKit(t *testing.T, d stack.Description, most int) (failures []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit, err := newKit(exe, t.TempDir(), d)
+	kit, err := newKit(exe, t.TempDir(), spares(t), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,13 @@ func runKit(t *testing.T, d stack.Description, most int) (failures []string) {
 		}
 	})
 	return failures
+}
+
+// spares are supervisors that end with the test.
+func spares(t *testing.T) *device.Spares {
+	s := new(device.Spares)
+	t.Cleanup(func() { s.Close() })
+	return s
 }
 
 // What it takes to open a connection is looked at behind a slow link in every stack, with every security and

@@ -93,7 +93,7 @@ func TestKitStartsFewPrograms(t *testing.T) {
 	d := stack.Description{Name: "patient", Serves: []stack.Offer{{Services: []string{"echo", "monitor", "sort"},
 		Encodings: []string{"soap11", "soap12"}, Security: []string{"none", "tls"}, Transports: []string{"http"},
 		Sides: []string{"server", "client"}, Connections: []string{"keep-alive", "per-request"}}}}
-	kit, err := newKit("", t.TempDir(), d)
+	kit, err := newKit("", t.TempDir(), nil, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,7 +255,7 @@ func TestKitFindsMutantsOfAdapters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kit, err := newKit(exe, t.TempDir(), d)
+			kit, err := newKit(exe, t.TempDir(), spares(t), d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +292,7 @@ func findMutants(t *testing.T, lang, file string, mutants []mutant) {
 	if _, err := writeSkeleton(filepath.Join(dir, "right"), "right", lang); err != nil {
 		t.Fatal(err)
 	}
-	kit, err := newKit(exe, t.TempDir(), readStack(t, filepath.Join(dir, "right")))
+	kit, err := newKit(exe, t.TempDir(), spares(t), readStack(t, filepath.Join(dir, "right")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestSkeletonsPass(t *testing.T) {
 			if _, err := d.Make(t.Context(), os.Stderr); err != nil {
 				t.Fatal(err)
 			}
-			kit, err := newKit(exe, t.TempDir(), d)
+			kit, err := newKit(exe, t.TempDir(), spares(t), d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
@@ -87,7 +88,9 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				}
 				stacks = append(stacks, d)
 			}
-			kit, err := newKit(exe, scratch.Dir, stacks...)
+			spares := new(device.Spares)
+			defer spares.Close()
+			kit, err := newKit(exe, scratch.Dir, spares, stacks...)
 			if err != nil {
 				return err
 			}

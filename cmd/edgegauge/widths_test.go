@@ -44,7 +44,7 @@ func TestClientsThatIgnoreWidthsAreFound(t *testing.T) {
 			return line
 		}, 0},
 	} {
-		kit, err := newKit(exe, t.TempDir(), theirs)
+		kit, err := newKit(exe, t.TempDir(), nil, theirs)
 		if err != nil {
 			t.Fatal(err)
 		}
