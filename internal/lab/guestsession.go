@@ -94,15 +94,14 @@ func (c *conducted) conduct(ctx context.Context, exe string) error {
 	on := device.Local{Exe: exe}
 	var conn [2]*stack.Conn
 	for _, side := range []int{atServer, atClient} {
-		var err error
-		c.process[side], err = on.Start(ctx, device.Command{Argv: c.job.Argv[side], Dir: c.job.Dir[side],
+		p, err := on.Start(ctx, device.Command{Argv: c.job.Argv[side], Dir: c.job.Dir[side],
 			Env: c.job.Env[side],
 			Log: c.log([]string{"call", "serve"}[side])})
 		if err != nil {
 			return err
 		}
-		defer c.process[side].Kill()
-		conn[side] = stack.NewConn(c.process[side].Stdin, c.process[side].Stdout)
+		defer p.Kill()
+		c.process[side], conn[side] = p, stack.NewConn(p.Stdin, p.Stdout)
 	}
 	s := c.session(conn)
 	err := c.converse(ctx, s)

@@ -49,6 +49,9 @@ func TestBlocksAreSpread(t *testing.T) {
 		l, alive := fakeLab(t, soundStack(), 4)
 		defer func() { l.Store.Close() }()
 		l.Plan.Study.Design.Spread, l.Together = 6*time.Hour, filepath.Join(memory(t), "together")
+		if err := os.WriteFile(l.Together, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		var left []time.Duration
 		waits, told := 0, false
 		l.Progress = func(p Progress) {
@@ -117,17 +120,17 @@ func TestBlocksAreSpreadWhenResumed(t *testing.T) {
 func TestATrialRunAgainDoesNotWait(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		s := soundStack()
-		l, alive := fakeLab(t, s, 2)
+		l, alive := fakeLab(t, soundStack(), 2)
 		defer func() { l.Store.Close() }()
 		l.Plan.Study.Design.Spread, l.Plan.Study.Retries = time.Hour, 1
-		launch, failed := l.launch, false
+		broken := soundStack()
+		broken.acts[running] = act{then: "exit"}
+		sound, programs := l.launch, 0
 		l.launch = func(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
-			if !failed {
-				failed = true
-				return nil, nil, errors.New("not now")
+			if programs++; programs <= 2 {
+				return broken.launch(alive)(ctx, on, c)
 			}
-			return launch(ctx, on, c)
+			return sound(ctx, on, c)
 		}
 		if out, err := l.Run(t.Context()); err != nil || out.Valid != 2 || out.Invalid != 1 {
 			t.Fatalf("got %+v %v", out, err)

@@ -103,7 +103,7 @@ func TestNoFigureWithoutAWholeBlock(t *testing.T) {
 	if c, ok := r.Cell(0, measure.Client, "rtt"); !ok || len(c.Points) != 6 {
 		t.Errorf("RTT: got %+v", c)
 	}
-	const want = "message size at the client: no bench completed a block with rest-json, soap; such trials are " +
+	const want = "message size at the client: no bench completed a block with rest-json; soap; such trials are " +
 		"excluded from all figures"
 	if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, want) {
 		t.Errorf("warnings lack %q:\n%s", want, said)

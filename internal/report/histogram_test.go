@@ -70,16 +70,17 @@ func TestHistogramOfOneValue(t *testing.T) {
 				single.add([]int64{v})
 			}
 		}
-		together.add([]int64{v, v + 1000})
+		together.add([]int64{v, 3*v + 1000})
 		single.add([]int64{v})
-		single.add([]int64{v + 1000})
+		single.add([]int64{3*v + 1000})
 		total := int64(0)
 		for _, n := range single.counts {
 			total += n
 		}
 		if !slices.Equal(together.counts, single.counts) || together.n != single.n || together.lo != single.lo ||
 			together.hi != single.hi || total != 208 || single.counts[binOf(v)] != 207 {
-			t.Errorf("%d: got %+v, want %+v", v, together, single)
+			t.Errorf("%d: got %d values from %d to %d, %d in its bin; want %d from %d to %d, %d in it", v, together.n,
+				together.lo, together.hi, together.counts[binOf(v)], single.n, single.lo, single.hi, single.counts[binOf(v)])
 		}
 	}
 }

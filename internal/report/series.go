@@ -246,7 +246,7 @@ func (r *Report) besideSettings() map[string]string {
 	y := r.Study
 	return map[string]string{"warm-up": fmt.Sprint(y.Design.WarmUp), "cool-down": study.DurationText(y.Design.CoolDown),
 		"spread": study.DurationText(y.Design.Spread),
-		"time": fmt.Sprint(y.Time), "failures": mayFail(y),
+		"time":   fmt.Sprint(y.Time), "failures": mayFail(y),
 		"pin": fmt.Sprintf("client on %s, server on %s", cpus(y.Pin.Client), cpus(y.Pin.Server)),
 		"timeouts": fmt.Sprintf("ready %s, request %s, trial %s", study.DurationText(y.Timeouts.Ready),
 			study.DurationText(y.Timeouts.Request), study.DurationText(y.Timeouts.Trial))}

@@ -223,12 +223,13 @@ func TestOneTrialDoesNotEndASearch(t *testing.T) {
 	} {
 		s := search()
 		s.First, s.Least, s.Most = tt.first, 20, 1000
+		r := rand.New(rand.NewPCG(11, 11))
 		n := 0
 		step, trials := s.run(func(rate float64) float64 {
 			if n++; n == 1 {
 				return tt.by
 			}
-			return tt.knee / rate
+			return tt.knee * math.Exp(0.02*r.NormFloat64()) / rate
 		})
 		if c := step.Capacity; step.Stage != Precise || c.Lo > tt.knee || c.Hi < tt.knee {
 			t.Errorf("%s: stage %d after %d trials, %g to %g, not %g", name, step.Stage, len(trials), c.Lo, c.Hi, tt.knee)
@@ -242,9 +243,9 @@ func TestSearchIsSeldomWrongAtItsBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
 	const n, noise = 600, 0.05
 	for _, tt := range []struct {
-		what         string
-		first, knee  float64
-		stage        CapacityStage
+		what          string
+		first, knee   float64
+		stage         CapacityStage
 		least, atMost float64 // share of the searches
 	}{
 		{"the knee is above the lowest rate", 30, 105, BelowLeast, 0, 0.03},

@@ -63,7 +63,8 @@ func newColumns(f *rawFile, side measure.Side, spare *sync.Pool) (*Columns, erro
 func (c *Columns) readDone() error {
 	row := 0
 	return c.f.optional("done_ns", func(levels []byte, p parquet.Page) {
-		values, lost := p.Data().Int64(), c.lost[row:row+len(levels)]
+		data, lost := p.Data(), c.lost[row:row+len(levels)]
+		values := data.Int64()
 		row += len(levels)
 		if len(values) == len(levels) && bytes.Count(lost, []byte{0}) == len(lost) { // as nearly always
 			c.done = append(c.done, values...)

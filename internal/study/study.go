@@ -60,12 +60,12 @@ type Design struct {
 	Seed         uint64 // fixes the order and every other random choice
 	WarmUp       Span   // driven but not recorded
 	CoolDown     time.Duration
-	Spread       time.Duration // from when the first block begins until the last does, at least; 0: no wait
-	Precision    float64 // half-width over mean to reach by more blocks; 0: no more blocks
-	Budget       Budget  // of those blocks
-	Confidence   float64 // of every interval
-	Benches      string  // "fixed": intervals are for these benches; "random": for benches like these; "": by their number
-	Incomplete   bool    // a bench that cannot run a treatment measures the others
+	Spread       time.Duration // from the first block to the last, at least; 0: no wait
+	Precision    float64       // half-width over mean to reach by more blocks; 0: no more blocks
+	Budget       Budget        // of those blocks
+	Confidence   float64       // of every interval
+	Benches      string        // "fixed": intervals are for these; "random": for benches like these; "": by their number
+	Incomplete   bool          // a bench that cannot run a treatment measures the others
 
 	warmth bool // the file says what the warm-up is
 }

@@ -27,7 +27,8 @@ func TestCostIsForeseen(t *testing.T) {
 	if got := says(text); !strings.Contains(got, "at least 2m36s") { // 12 trials of 13 s
 		t.Errorf("alone: %s", got)
 	}
-	if got := says(strings.Replace(text, "cooldown", "spread: 6h, cooldown", 1)); !strings.Contains(got, "at least 6h0m0s") {
+	spread := strings.Replace(text, "cooldown", "spread: 6h, cooldown", 1)
+	if got := says(spread); !strings.Contains(got, "at least 6h ") {
 		t.Errorf("blocks spread over 6 h: %s", got)
 	}
 	together := strings.Replace(text, "link: lte-m", "link: lte-m, at_once: 2", 1)

@@ -295,7 +295,7 @@ func TestOneByOne(t *testing.T) {
 	var s singles
 	for i, tt := range []struct{ times, asked, came, next int }{
 		{oneByOne - 1, 1, 1, 1}, {1, 1, 1, all},
-		{1, all, 1, 1}, {oneByOne, 1, 1, all},
+		{1, all, 1, 1}, {oneByOne - 1, 1, 1, 1}, {1, 1, 1, all},
 		{1, all, 2, all}, {1, all, all, all}, {1, all, 1, 1},
 	} {
 		for range tt.times {
