@@ -115,8 +115,8 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 			fmt.Fprintln(a.notes(), line)
 		}
 	}
-	if err := testbed.IdleMeter(p); err != nil {
-		fmt.Fprintf(os.Stderr, "warning: %v\n", err)
+	for _, note := range bed.Unread(p) {
+		fmt.Fprintf(os.Stderr, "warning: %v\n", note)
 	}
 	for _, w := range p.Study.Passwords {
 		fmt.Fprintf(os.Stderr,
@@ -124,6 +124,14 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 				"http://NAME@HOST?password=env:VARIABLE\n", w.Pos)
 	}
 	return bed, p, text, nil
+}
+
+// tellLonely says that trials which shall run at the same time have no others to do so with. What compares versions
+// adds some to a study, and does not ask.
+func tellLonely(p study.Plan) {
+	if note := testbed.Lonely(p); note != nil {
+		fmt.Fprintf(os.Stderr, "warning: %v\n", note)
+	}
 }
 
 // newScratch makes a folder for temporary files, and tells what labs that were

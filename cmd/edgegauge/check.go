@@ -107,6 +107,7 @@ func (a *app) check(ctx context.Context, file string, sets []string) (checkedStu
 	if x.Faults = faultsOf(file, err); err != nil {
 		return x, err
 	}
+	tellLonely(p)
 	x.Ready, x.Treatments, x.Trials = true, p.Study.Treatments(), len(p.Trials)
 	if n := testbed.Drivers(p); n > 1 {
 		x.Benches = n

@@ -26,8 +26,8 @@ import (
 // asks for right answers, not for speed, and most of its time they start: it halves the CPU time of both sides.
 const quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-// newKit is the conformance kit on this machine, for these stacks. dir is its scratch; spares, which may be nil, keep the
-// supervisors of programs that have ended: to start one takes as long as to start most programs.
+// newKit is the conformance kit on this machine, for these stacks. dir is its scratch; spares, which may be nil, keep
+// the supervisors of programs that have ended: to start one takes as long as to start most programs.
 func newKit(exe, dir string, spares *device.Spares, stacks ...stack.Description) (conform.Kit, error) {
 	securities := []string{}
 	for _, d := range stacks {

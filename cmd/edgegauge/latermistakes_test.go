@@ -80,7 +80,7 @@ var laterMistakes = []mistake{
 	{"probe mqtt://me:pw@127.0.0.1:1/x", "", "which a probe does not send; leave it out"},
 	{"probe http://127.0.0.1:1/ --rate NaN", "", "--rate NaN; write requests per second, such as 100"},
 	{"probe tcp://127.0.0.1:1", "", "a probe speaks a protocol, not bare tcp; write http://"},
-	{"probe http://127.0.0.1:1/ --body {}", "", "--body takes the name of a file, and {} is none; save the message in a file"},
+	{"probe http://127.0.0.1:1/ --body {}", "", "--body takes the name of a file, and {} looks like a message; save it in a file first"},
 	{"probe http://127.0.0.1:1/ --body @hello.json", "", "--body names a file; write --body hello.json"},
 	{"probe http://127.0.0.1:1/ --user me:pw", "", "write --header 'Authorization: Basic …'"},
 	{"probe http://127.0.0.1:1/ --fail-if errors>0", "", `unknown figure "errors": there are mean`},

@@ -21,6 +21,7 @@ Anything that would keep the study from running on this machine is listed after 
 			if err != nil {
 				return err
 			}
+			tellLonely(p)
 			found := bed.Obstacles(cmd.Context(), p)
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), plannedOf(p, found))

@@ -260,7 +260,8 @@ func (p *probe) complete() error {
 		case name != p.bodyFile && exists(name):
 			return fmt.Errorf("--body names a file; write --body %s", name)
 		case strings.ContainsAny(p.bodyFile, "{}<>=\"' "):
-			return fmt.Errorf("--body takes the name of a file, and %s is none; save the message in a file first", p.bodyFile)
+			return fmt.Errorf("--body takes the name of a file, and %s looks like a message; save it in a file first",
+				p.bodyFile)
 		}
 		if err != nil {
 			return fmt.Errorf("--body: %w", unreadable(p.bodyFile, err))

@@ -234,6 +234,7 @@ func (a *app) open(ctx context.Context, file string, o opening) (*testbed.Experi
 	if err != nil {
 		return nil, err
 	}
+	tellLonely(plan)
 	return a.openPlan(ctx, plan, text, o)
 }
 

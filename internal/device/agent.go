@@ -285,6 +285,8 @@ func (a *agent) handle(ctx context.Context, op string, args json.RawMessage, str
 	switch op {
 	case opFacts:
 		return a.local.Facts(ctx)
+	case opCPUs:
+		return kernel.AllowedCPUs(), nil
 	case opCheck:
 		return CheckFitness(os.DirFS("/")), nil
 	case opStart:

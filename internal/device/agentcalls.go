@@ -24,6 +24,7 @@ import (
 // The calls that an agent answers, with their arguments and results.
 const (
 	opFacts   = "facts"   // → Facts
+	opCPUs    = "cpus"    // → numbers of the CPUs that programs may use; null: it does not know
 	opCheck   = "check"   // → []Finding
 	opStart   = "start"   // startArgs → startResult; nothing is read from it yet
 	opPipe    = "pipe"    // processArgs, a stream: its stdin and stdout; answers when stdout ended

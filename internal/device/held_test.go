@@ -141,6 +141,7 @@ func TestHungMachineIsAsked(t *testing.T) {
 			"clock":       {func(ctx context.Context) error { _, _, err := r.Clock(ctx); return err }, Silence},
 			"usage":       {func(context.Context) error { _, err := p.Usage(); return err }, patience},
 			"connections": {func(context.Context) error { _, err := p.Connections(netip.AddrPort{}); return err }, patience},
+			"cpus":        {func(ctx context.Context) error { _, err := r.CPUs(ctx); return err }, Silence},
 		} {
 			began := time.Now()
 			if err := x.ask(t.Context()); err == nil || time.Since(began) != x.most {

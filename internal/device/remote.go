@@ -80,6 +80,12 @@ func (r *Remote) Facts(ctx context.Context) (f Facts, err error) {
 	return f, err
 }
 
+// CPUs are the numbers of those that programs may use there; nil: it does not know.
+func (r *Remote) CPUs(ctx context.Context) (cpus []int, err error) {
+	err = r.ask(ctx, opCPUs, nil, &cpus)
+	return cpus, err
+}
+
 // Check says whether the device is fit to measure on.
 func (r *Remote) Check(ctx context.Context) (found []Finding, err error) {
 	err = r.ask(ctx, opCheck, nil, &found)

@@ -129,7 +129,7 @@ func (in *inside) job() ([]byte, []device.File, error) {
 		return nil, nil, labFault(err)
 	}
 	j := job{
-		Seed: t.seed(), Serve: t.serve(loopback(t.setup.IP), serverKeys, "", t.setup.Sensor), Call: t.call(clientKeys),
+		Seed: t.seed(), Serve: t.serve(Loopback(t.setup.IP), serverKeys, "", t.setup.Sensor), Call: t.call(clientKeys),
 		Run: t.recordedRun(), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
 		Keeps: connectionsAsked(t.setup) > 0,
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -417,14 +416,6 @@ func (j *joint) close() {
 
 // addressFor is the address at which other benches reach this one's server.
 func (t *trialRunner) addressFor(ip string) (string, error) {
-	at, err := netip.ParseAddr(t.lab.Address)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%w: other benches reach this one at %q, which is no address; start its worker with "+
-			"--address", errLab, t.lab.Address)
-	case at.Is4() == (ip == "ipv6"):
-		return "", fmt.Errorf("%w: the study asks for %s, but other benches reach this one at %v; start its worker with "+
-			"another --address", errLab, ip, at)
-	}
-	return at.String(), nil
+	at, err := ReachedAt(t.lab.Address, ip)
+	return at, labFault(err)
 }

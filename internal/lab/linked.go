@@ -145,7 +145,7 @@ func (l *linked) host(ctx context.Context) (string, error) {
 	case l.trial.setup.Joint() && server.away == nil:
 		return l.trial.addressFor(ip)
 	case l.line == nil && l.places.sameMachine():
-		return loopback(ip), nil
+		return Loopback(ip), nil
 	case server.network != nil:
 		return server.network.Device.Of(ip).String(), nil
 	case l.line != nil:

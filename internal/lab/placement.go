@@ -302,42 +302,20 @@ func (p *placement) secrets(side int) map[string]string {
 // between is the address that the server listens on where a side is a board: one
 // that the client can reach.
 func (p *placement) between(ctx context.Context) (string, error) {
-	client, server, ip := p.at[atClient], p.at[atServer], p.trial.setup.IP
-	on, reached := server, "the board"
+	server := p.at[atServer]
+	on := server
 	if server.away == nil {
-		on, reached = client, "this machine"
+		on = p.at[atClient]
 	}
 	board, here, err := on.away.Addresses(ctx)
 	if err != nil {
 		return "", err
 	}
-	at := board
-	if server.away == nil {
-		at = here
-	}
-	switch {
-	case !at.IsValid():
-		return "",
-			fmt.Errorf("%w: client and server cannot reach each other directly: %s is behind a jump host; put both sides on it",
-				errLab, on.stage.name)
-	case at.Is6() && at.IsLinkLocalUnicast(): // an address that each machine must be told the interface of
-		return "",
-			fmt.Errorf("%w: %s is reached at %v, a link-local address, which means nothing without an interface; write "+
-				"another address of the board, such as ssh://pi@[2001:db8::7], or its name", errLab, reached, at)
-	case at.Is4() == (ip == "ipv6"):
-		return "",
-			fmt.Errorf("%w: the study asks for %s, but %s is reached at %v; write the board's other address, such as "+
-				"ssh://pi@[2001:db8::7]",
-				errLab, ip, reached, at)
+	at, why, advice := Reach(on.stage.name, board, here, server.away != nil, p.trial.setup.IP)
+	if why != "" {
+		return "", fmt.Errorf("%w: %s; %s", errLab, why, advice)
 	}
 	return at.String(), nil
-}
-
-func loopback(ip string) string {
-	if ip == "ipv6" {
-		return "::1"
-	}
-	return "127.0.0.1"
 }
 
 // IsAway says whether a device's name says that it is on another machine.

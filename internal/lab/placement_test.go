@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -91,13 +92,47 @@ func (a away) Addresses(context.Context) (board, lab netip.Addr, err error) { re
 func (away) Target() string { return "armel" }
 
 func TestAddressesThatNobodyCanListenOn(t *testing.T) {
-	for at, want := range map[string]string{"fe80::1": "link-local address", "2001:db8::7": "",
-		"169.254.1.1": "asks for ipv6"} {
-		board := place{device: away{}, away: away{at: netip.MustParseAddr(at)}, stage: &stage{name: "board"}}
-		p := &placement{trial: &trialRunner{setup: &study.Setup{IP: "ipv6"}}, at: [2]place{atServer: board}}
-		if got, err := p.between(t.Context()); (err == nil) != (want == "") ||
-			err != nil && !strings.Contains(err.Error(), want) || err == nil && got != at {
-			t.Errorf("%s: got %s, %v, want %q", at, got, err, want)
+	for _, tt := range []struct {
+		at, ip  string
+		onBoard bool
+		want    string
+	}{
+		{"fe80::1", "ipv6", true, "the board is reached at fe80::1, a link-local address"},
+		{"2001:db8::7", "ipv6", true, ""},
+		{"2001:db8::7", "ipv6", false, ""},
+		{"192.0.2.7", "ipv4", true, ""},
+		{"169.254.1.1", "ipv6", true, "the study asks for ipv6, but the board is reached at 169.254.1.1; write ip: ipv4"},
+		{"192.0.2.7", "ipv6", false, "the study asks for ipv6, but this machine is reached at 192.0.2.7"},
+		{"2001:db8::7", "ipv4", true, "write ip: ipv6, or the board's other address, such as ssh://pi@192.0.2.7"},
+		{"", "ipv4", true, "board is behind a jump host; put both sides on it"},
+	} {
+		at, _ := netip.ParseAddr(tt.at)
+		board := place{device: away{}, away: away{at: at}, stage: &stage{name: "board"}}
+		p := &placement{trial: &trialRunner{setup: &study.Setup{IP: tt.ip}}, at: [2]place{atServer: board}}
+		if !tt.onBoard {
+			p.at = [2]place{atClient: board}
+		}
+		got, err := p.between(t.Context())
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) ||
+			!errors.Is(err, errLab)) || err == nil && got != tt.at {
+			t.Errorf("%+v: got %s, %v", tt, got, err)
+		}
+	}
+}
+
+// Other benches come to the address that a worker was told, which is of one IP version.
+func TestAddressesForOtherBenches(t *testing.T) {
+	for _, tt := range []struct{ address, ip, want string }{
+		{"192.0.2.1", "ipv4", ""}, {"2001:db8::1", "ipv6", ""},
+		{"192.0.2.1", "ipv6", "the study asks for ipv6, but other benches reach this one at 192.0.2.1"},
+		{"2001:db8::1", "ipv4", "the study asks for ipv4, but other benches reach this one at 2001:db8::1"},
+		{"", "ipv4", `other benches reach this one at "", which is not an address`},
+	} {
+		one := &trialRunner{lab: &Lab{Address: tt.address}}
+		got, err := one.addressFor(tt.ip)
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) ||
+			!errors.Is(err, errLab)) || err == nil && got != tt.address {
+			t.Errorf("%+v: got %s, %v", tt, got, err)
 		}
 	}
 }

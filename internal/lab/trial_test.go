@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -74,8 +75,8 @@ func attachedTrial(t *testing.T, l *Lab) (*trialRunner, map[string]*fakeAttachme
 	one := newTrialRunner(l, l.Plan.Trials[0], attempt)
 	fakes, log := map[string]*fakeAttachment{}, new([]string)
 	for name, a := range map[string]*attachment{"devices": &one.attachments.devices, "link": &one.attachments.link,
-		"sensor":   &one.attachments.sensor,
-		"programs": &one.attachments.programs, "capture": &one.attachments.capture, "meters": &one.attachments.meters} {
+		"sensor": &one.attachments.sensor, "programs": &one.attachments.programs, "joint": &one.attachments.joint,
+		"capture": &one.attachments.capture, "meters": &one.attachments.meters} {
 		f := &fakeAttachment{name: name, log: log}
 		if name == "programs" || name == "devices" {
 			f.attachment = *a
@@ -91,7 +92,8 @@ func alone(t *testing.T, one *trialRunner, tell func(step string)) error {
 	return conductAll(t.Context(), []*trialRunner{one}, func(_ study.Trial, step string) { tell(step) })[0]
 }
 
-var attachmentNames = []string{"devices", "link", "sensor", "programs", "capture", "meters"} // in the order they begin
+// In the order they begin.
+var attachmentNames = []string{"devices", "link", "sensor", "programs", "joint", "capture", "meters"}
 
 func bubble(t *testing.T, name string, do func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, do) })
@@ -131,10 +133,10 @@ func TestTrialReadsItsAttachments(t *testing.T) {
 		if err := alone(t, one, func(step string) { told = append(told, step) }); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"before devices", "before link", "before sensor", "before programs", "before capture",
-			"before meters",
-			"after meters", "after programs", "after sensor", "after capture", "after link",
-			"close meters", "close capture", "close programs", "close sensor", "close link", "close devices"}
+		want := []string{"before devices", "before link", "before sensor", "before programs", "before joint",
+			"before capture", "before meters",
+			"after meters", "after joint", "after programs", "after sensor", "after capture", "after link",
+			"close meters", "close capture", "close joint", "close programs", "close sensor", "close link", "close devices"}
 		if !slices.Equal(*log, want) {
 			t.Errorf("got %q\nwant %q", *log, want)
 		}
@@ -145,7 +147,7 @@ func TestTrialReadsItsAttachments(t *testing.T) {
 		if err != nil || all[0].State != store.Valid {
 			t.Errorf("got %+v %v", all, err)
 		}
-		for _, name := range []string{"meters", "programs", "sensor", "capture", "link"} {
+		for _, name := range []string{"meters", "joint", "programs", "sensor", "capture", "link"} {
 			if !slices.ContainsFunc(one.findings.quality, func(q store.Quality) bool { return q.Key == "saw_"+name }) {
 				t.Errorf("what the %s found is not kept", name)
 			}
@@ -190,8 +192,12 @@ func TestEveryAttachmentFailing(t *testing.T) {
 	steps := map[string][2]string{
 		"devices": {"reach the devices", ""}, "link": {"shape the link", "read the link"},
 		"sensor":   {"plug in the sensor", "unplug the sensor"},
-		"programs": {"start the programs", "stop the programs"}, "capture": {"capture packets", "read the packets"},
-		"meters": {"start the meters", "read the meters"},
+		"programs": {"start the programs", "stop the programs"},
+		"joint":    {"reach the other benches", "stop the other benches"},
+		"capture":  {"capture packets", "read the packets"}, "meters": {"start the meters", "read the meters"},
+	}
+	if n := howManyAttachments(); n != len(attachmentNames) {
+		t.Errorf("a trial has %d attachments, and %d are tried", n, len(attachmentNames))
 	}
 	for i, name := range attachmentNames {
 		for when, fails := range []string{"before", "after"} {
@@ -229,6 +235,17 @@ func TestEveryAttachmentFailing(t *testing.T) {
 			})
 		}
 	}
+}
+
+// howManyAttachments a trial has.
+func howManyAttachments() (n int) {
+	all := reflect.TypeFor[attachments]()
+	for i := range all.NumField() {
+		if all.Field(i).Type == reflect.TypeFor[attachment]() {
+			n++
+		}
+	}
+	return n
 }
 
 // descriptors counts this process's open files.

@@ -168,14 +168,15 @@ func TestWaitingIsSaidWhereTheAnswerStands(t *testing.T) {
 			store.Quality{Key: "run_queue_wait_client", Unit: "s", Value: waiting})
 		return reportOf(t, dir)
 	}
-	const near = "not told apart, since waiting for a CPU may explain the difference: near"
+	const near = "cannot be distinguished from it, since waiting for a CPU may explain the difference: near"
 	for _, tt := range []struct {
 		waiting     float64
 		answer, not string
 		levels      [2]string // sentences of near and far
 	}{
 		{0, "next is near, 1.", "waiting", [2]string{"quick answers 1.", "quick answers 5"}},
-		{0.4, near, "next is near", [2]string{"quick and near are not told apart in RTT, since waiting", "quick answers 5"}},
+		{0.4, near, "next is near", [2]string{"quick and near cannot be distinguished in RTT, since waiting",
+			"quick answers 5"}},
 	} {
 		r := read(tt.waiting)
 		if got := strings.Join(r.Verdict(), "\n"); !strings.Contains(got, tt.answer) || strings.Contains(got, tt.not) ||

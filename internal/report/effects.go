@@ -389,8 +389,8 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 		at += ", by means"
 	}
 	if c.Slowed(confidence) {
-		return fmt.Sprintf("%s and %s are not told apart in %s%s, since waiting for a CPU may explain a ratio of up to %s: "+
-			"ratio %s (%s%s).", c.best(), c.other(), words(p.Response), at, ratioText(c.Wide), ratioText(c.Estimate),
+		return fmt.Sprintf("%s and %s cannot be distinguished in %s%s, since waiting for a CPU may explain a ratio of up to "+
+			"%s: ratio %s (%s%s).", c.best(), c.other(), words(p.Response), at, ratioText(c.Wide), ratioText(c.Estimate),
 			ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
 	if c.Disagree {

@@ -205,7 +205,7 @@ func blocksDisagree(more bool) string {
 }
 
 // waitingMayExplain is what stands before differences that are no answer, since a busy machine makes such.
-const waitingMayExplain = "; not told apart, since waiting for a CPU may explain the difference: "
+const waitingMayExplain = "; cannot be distinguished from it, since waiting for a CPU may explain the difference: "
 
 // waitingExplains reports whether waiting for a CPU may explain how a cell compares with the best.
 func (k ranking) waitingExplains(c *Cell, x stat.Comparison) bool {

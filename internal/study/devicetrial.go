@@ -29,8 +29,8 @@ func (t *candidate) allThere() {
 		upto += c.Share
 		last := math.Round(upto * float64(p.Devices))
 		if last == before {
-			t.complain(fmt.Sprintf("mix %s is %.4g%% of %d devices, which is none", c.Name, c.Share*100, p.Devices),
-				"take more devices, or a larger share", "mix", "devices")
+			t.complain(fmt.Sprintf("mix %s is %.4g%% of %d devices, which is less than one device", c.Name, c.Share*100,
+				p.Devices), "take more devices, or a larger share", "mix", "devices")
 		}
 		before = last
 	}
@@ -49,8 +49,8 @@ func (t *candidate) noticed() {
 	ends, lasts := sum(p.Outage.At, p.Outage.For), t.setup.Duration
 	switch {
 	case cut == 0:
-		t.complain(fmt.Sprintf("the outage is of %.4g%% of %d devices, which is none", p.Outage.Share*100, p.Devices),
-			"take more devices, or a larger share", "devices", "outage")
+		t.complain(fmt.Sprintf("the outage is of %.4g%% of %d devices, which is less than one device", p.Outage.Share*100,
+			p.Devices), "take more devices, or a larger share", "devices", "outage")
 	case t.wants("recovery_time") && int(cut) <= p.Devices/100:
 		t.complain(fmt.Sprintf("the outage cuts off %.4g%% of the devices, and recovery_time lets 1%% be down",
 			p.Outage.Share*100), "take a larger share, or name responses without recovery_time", "outage")

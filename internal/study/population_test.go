@@ -190,7 +190,8 @@ func TestDevicesThatWouldBeOthers(t *testing.T) {
 		{"stack: rest\nduration: 25s\noutage: {at: 10s, for: 10s}\nresponses: [sent_rate]\n", ""},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\n", "cuts off 1% of the devices, and recovery_time"},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1.1%}\n", ""},
-		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 0.04%}\n", "0.04% of 1000 devices, which is none"},
+		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 0.04%}\n", "0.04% of 1000 devices, which is less than " +
+			"one device"},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\nresponses: [sent_rate, recovery_time]\n", "1% be down"},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\nresponses: [sent_rate]\n", ""},
 	} {

@@ -124,6 +124,21 @@ func TestSchemaAndParserKnowTheSameKeys(t *testing.T) {
 	same("a link", keysOf(def("link")), append(slices.Clone(linkKeys), "name", "profile", "shaper", "up", "down")...)
 	same("a side", keysOf(def("side")), "device", "meter", "stack")
 	same("a request", keysOf(def("request")), requestKeyNames()...)
+	var inside []string
+	for _, of := range []string{"design", "timeouts", "limits", "pin"} {
+		for name := range doc.Properties[of].Properties {
+			inside = append(inside, of+"."+name)
+		}
+	}
+	for _, of := range []string{"link", "request"} {
+		for name := range def(of) {
+			inside = append(inside, of+"."+name)
+		}
+	}
+	top := slices.DeleteFunc(keysOf(doc.Properties), func(name string) bool {
+		return isSetting(name)
+	})
+	same("keys that are no settings", append(top, inside...), Keys()...)
 }
 
 func keysOf[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -54,6 +55,9 @@ func (s *Station) obstacle(ctx context.Context, p study.Plan) string {
 	if err := s.allows(p); err != nil {
 		return err.Error()
 	}
+	if why := s.unreached(p); why != "" {
+		return why
+	}
 	if found := s.Bed.Obstacles(ctx, p); len(found) > 0 {
 		return found[0].What
 	}
@@ -76,4 +80,25 @@ func (s *Station) allows(p study.Plan) error {
 		}
 	}
 	return nil
+}
+
+// unreached says why other benches cannot reach a server of the plan on this one; empty: they can, or need not.
+func (s *Station) unreached(p study.Plan) string {
+	if s.helps {
+		return ""
+	}
+	address := ""
+	if s.Address != nil {
+		address = s.Address()
+	}
+	for _, t := range p.Trials {
+		at := t.Setup.Server.Device
+		if !t.Setup.Joint() || t.Setup.URL != "" || lab.IsAway(at) || IsMachine(at) {
+			continue
+		}
+		if _, err := lab.ReachedAt(address, t.Setup.IP); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }

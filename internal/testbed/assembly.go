@@ -70,6 +70,8 @@ func (x *assembly) look(ctx context.Context) {
 	x.seePlacement()
 	x.seeLostPlacements()
 	x.seePins()
+	x.seeBoards()
+	x.seeLoopback(ctx)
 	x.seeDescriptors()
 	x.seeUnread()
 	x.seeOptions()

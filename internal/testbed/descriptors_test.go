@@ -124,3 +124,55 @@ func TestConnectionsThatDoNotFit(t *testing.T) {
 		t.Errorf("%d files are left", freeFiles())
 	}
 }
+
+// So are those of a client that has many, where both programs are one process each.
+func TestConnectionsOfAClientThatDoNotFit(t *testing.T) {
+	b := bed(t)
+	const head = "study: s\nservice: monitor\nrequests: 100000\ndesign: {replications: 1}\n"
+	for _, tt := range []struct {
+		study       string
+		limit, free int
+		want        string
+	}{
+		{"stack: rest-json\nconcurrency: 2000", 2050, 1 << 20, ""},
+		{"stack: rest-json\nconcurrency: 2000", 2049, 1 << 20, "2000 connections are as many open files, and a program may " +
+			"open 2049 here; write concurrency: 1999 or less, or raise the limit (ulimit -Hn)"},
+		{"stack: rest-json\nconcurrency: 2000\nconnection: per-request", 1024, 1 << 20, "write concurrency: 974 or less"},
+		{"stack: rest-json\nconcurrency: 2000\nconnection: pipelined", 1024, 1 << 20, ""},
+		{"stack: http2\nconcurrency: 2000\nconnection: multiplexed", 1024, 1 << 20, ""},
+		{"stack: rest-json\nconcurrency: 2000", 1 << 20, 4049, "2000 connections are 4000 open files, and this machine has " +
+			"4049 left (fs.file-max); write concurrency: 1999 or less"},
+		{"stack: coap-json\nconcurrency: 2000", 1024, 1 << 20, "write concurrency: 974 or less"},
+		{"stack: coap-json\nconcurrency: 2000", 1 << 20, 2050, ""}, // the server has one socket
+		{"client: {stack: coap-json, device: 'ssh://pi@board'}\nserver: {stack: coap-json}\nconcurrency: 2000", 1024,
+			1 << 20, ""},
+		{"server.url: 'http://127.0.0.1:1/'\nconcurrency: 2000", 1024, 1 << 20, "write concurrency: 974 or less"},
+		{"server.url: 'http://127.0.0.1:1/'\nconcurrency: 2000", 1 << 20, 2050, ""},
+		{"stack: rest-json\nconcurrency: 500\ndriven_from: 4\nduration: 1s", 1024, 1 << 20, "2000 connections are as many " +
+			"open files, and a program may open 1024 here; write concurrency: 243 or less"},
+		{"stack: rest-json\nserver: {device: 'ssh://pi@board'}\nconcurrency: 500", 400, 1 << 20, "write concurrency: 350"},
+		{"stack: rest-json\nclient: {device: 'ssh://pi@board'}\nserver: {device: 'ssh://pi@board'}\nconcurrency: 500",
+			400, 1 << 20, ""},
+		{"stack: rest-json\nconcurrency: 8", 40, 40, ""},
+		{"stack: coap-json\ndevices: 5\nperiod: 1s\nduration: 30s", 40, 40, ""},
+	} {
+		text := head
+		if strings.Contains(tt.study, "server.url") {
+			text = strings.Replace(text, "service: monitor\n", "", 1)
+		}
+		if strings.Contains(tt.study, "duration:") {
+			text = strings.Replace(text, "requests: 100000\n", "", 1)
+		}
+		p, err := b.Read(t.Context(), "s.yaml", []byte(text+tt.study+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", tt.study, err)
+			continue
+		}
+		s := p.Trials[0].Setup
+		client, server := b.assemble(p, b.Exe, b.Temp).filesOf(s)
+		what, advice := tooManyAtOnce(s.Concurrency, client, server, tt.limit, tt.free)
+		if got := what + "; " + advice; (what == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.study, got, tt.want)
+		}
+	}
+}

@@ -126,10 +126,7 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 	for name, d := range x.lab.Devices {
 		facts, err := d.Facts(ctx)
 		if err != nil {
-			if strings.HasPrefix(err.Error(), "device ") {
-				return f, err
-			}
-			return f, fmt.Errorf("device %w", err)
+			return f, ofDevice(err)
 		}
 		f.Devices[name] = facts
 	}
@@ -144,6 +141,14 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 			Transports: d.Serves[0].Transports, Floor: d.Floor, Checksums: sums, Commit: x.bed.CommitOf(ctx, d)}
 	}
 	return f, nil
+}
+
+// ofDevice is an error that begins with the name of a device, which is said to be one.
+func ofDevice(err error) error {
+	if strings.HasPrefix(err.Error(), "device ") {
+		return err
+	}
+	return fmt.Errorf("device %w", err)
 }
 
 // header is the run as the store keeps it.

@@ -234,6 +234,9 @@ func (s *Station) prepare(ctx context.Context) error {
 	if err := x.err(); err != nil {
 		return err
 	}
+	if err := x.meetBoards(ctx); err != nil {
+		return err
+	}
 	var err error
 	if s.facts, err = x.gatherFacts(ctx); err != nil {
 		return err

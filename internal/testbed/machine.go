@@ -211,9 +211,14 @@ func (b *Testbed) guestAtHand(device, arch, arm string) error {
 	if exists(beside) {
 		return nil
 	}
-	if _, ok := b.source(); !ok {
+	root, ok := b.source()
+	if !ok {
 		return fmt.Errorf("device %s: it needs this program, built for it: put %s into %s, or name the folder of its "+
 			"source with EDGEGAUGE_SOURCE", device, name, filepath.Dir(b.Exe))
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		return fmt.Errorf("device %s: it needs this program, built for it, and to build it from %s takes Go: %w; install "+
+			"Go, or put %s into %s", device, root, err, name, filepath.Dir(b.Exe))
 	}
 	return nil
 }

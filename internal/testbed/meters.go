@@ -138,9 +138,9 @@ func (x *assembly) openModel(t study.Trial, key, name string) bool {
 	return true
 }
 
-// IdleMeter says that a study names a meter which it does not read, since none of its responses
+// idleMeter says that a study names a meter which it does not read, since none of its responses
 // is energy or power; nil: it is read, or there is none.
-func IdleMeter(p study.Plan) error {
+func idleMeter(p study.Plan) error {
 	if lab.NeedsMeter(p.Study) {
 		return nil
 	}

@@ -94,6 +94,9 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	if err := x.err(); err != nil {
 		return err
 	}
+	if err := x.meetBoards(ctx); err != nil {
+		return err
+	}
 	if err := e.openStore(ctx, r); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package testbed
 import (
 	"cmp"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -114,7 +113,7 @@ func TestCheckAcceptsWhatForeignPairsRun(t *testing.T) {
 			t.Errorf("%s: refused though both offer it: %v", w, err)
 		}
 	}
-	random := rand.New(rand.NewPCG(5, 6))
+	random := seeded(t)
 	for range 20000 { // what the client has and the server lacks, or the other way about
 		c, s := clients[random.IntN(len(clients))], servers[random.IntN(len(servers))]
 		w := c.way

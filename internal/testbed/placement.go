@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -26,23 +27,75 @@ func (x *assembly) placed() iter.Seq[study.Trial] {
 	}
 }
 
-// seePins finds CPUs that programs on this machine shall run on and may not.
-func (x *assembly) seePins() {
-	allowed := kernel.AllowedCPUs()
-	for t := range x.treatments() {
-		for i, cpus := range [][]int{x.plan.Study.Pin.Client, x.plan.Study.Pin.Server} {
-			at := places(t.Setup)[i]
-			if at == "" || x.onOther(at) {
-				continue
-			}
-			for _, cpu := range cpus {
-				if !slices.Contains(allowed, cpu) {
-					x.lack(t, fmt.Sprintf("pin: CPU %d is not one of those that this process may use, %v", cpu, allowed),
-						"pin to one of them, or remove pin", "placement")
+// A pinnedSide is a side of a treatment whose program shall run on some CPUs of its device.
+type pinnedSide struct {
+	trial        study.Trial
+	side, device string
+	cpus         []int
+}
+
+// pinned yields each side of each treatment that the study pins and the lab starts.
+func (x *assembly) pinned() iter.Seq[pinnedSide] {
+	return func(yield func(pinnedSide) bool) {
+		for t := range x.treatments() {
+			at := places(t.Setup)
+			for _, p := range []pinnedSide{{t, "client", at[0], x.plan.Study.Pin.Client},
+				{t, "server", at[1], x.plan.Study.Pin.Server}} {
+				if p.device != "" && len(p.cpus) > 0 && !yield(p) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// seePins finds CPUs that programs shall run on and may not. Those of boards are known when they are reached.
+func (x *assembly) seePins() {
+	x.seePinnedServices()
+	allowed := kernel.AllowedCPUs()
+	for p := range x.pinned() {
+		if isMachine(x.bed, p.device) {
+			x.seePin(p, []int{0}) // emulated machines have no other
+		}
+		if x.onOther(p.device) {
+			continue
+		}
+		for _, cpu := range p.cpus {
+			if !slices.Contains(allowed, cpu) {
+				x.lack(p.trial, fmt.Sprintf("pin: CPU %d is not one of those that this process may use, %v", cpu, allowed),
+					"pin to one of them, or remove pin", "placement")
+			}
+		}
+	}
+}
+
+// seePinnedServices finds that no treatment has a server which the lab could pin.
+func (x *assembly) seePinnedServices() {
+	if t, all := x.allRunning(); all && len(x.plan.Study.Pin.Server) > 0 {
+		at, _ := x.plan.Place(t, "server.url")
+		x.faults = append(x.faults, study.Error{Pos: at, Advice: "remove it",
+			What: "with server.url, pin: {server: …} has no effect: edgegauge does not start that service"})
+	}
+}
+
+// seePin finds that a device lacks a CPU.
+func (x *assembly) seePin(p pinnedSide, has []int) {
+	for _, cpu := range p.cpus {
+		if !slices.Contains(has, cpu) {
+			x.fault(p.trial, fmt.Sprintf("pin: device %s has %s only", lab.First(p.device), cpusText(has)),
+				"pin to what it has, or remove pin", p.side+".device")
+			return
+		}
+	}
+}
+
+// cpusText names CPUs.
+func cpusText(all []int) string {
+	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ", "), "[]")
+	if len(all) == 1 {
+		return "CPU " + numbers
+	}
+	return "CPUs " + numbers
 }
 
 // seePlacement finds treatments that need more CPUs than there are.

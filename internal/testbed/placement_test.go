@@ -44,3 +44,34 @@ func TestPlacementsThatCannotBeHad(t *testing.T) {
 		}
 	}
 }
+
+// A pin for a server that the lab does not start is refused, as other settings of such a server are.
+func TestPinsOfServicesThatAreAlreadyThere(t *testing.T) {
+	b := bed(t)
+	for _, tt := range []struct{ study, want string }{
+		{"server.url: 'http://127.0.0.1:1/'\npin: {server: 0}", "s.yaml:2:13: with server.url, pin: {server: …} has no " +
+			"effect: edgegauge does not start that service; remove it"},
+		{"factors: {server.url: ['http://127.0.0.1:1/', 'http://127.0.0.1:2/']}\npin: {client: 0, server: 0}",
+			"pin: {server: …} has no effect"},
+		{"server.url: 'http://127.0.0.1:1/'\npin: {client: 0}", ""},
+		{"service: monitor\nfactors: {way: [{name: theirs, server.url: 'http://127.0.0.1:1/'}, {name: ours, stack: " +
+			"rest-json}]}\npin: {server: 0}", ""},
+		{"service: monitor\nstack: rest-json\npin: {server: 0}", ""},
+	} {
+		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\n"+tt.study+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", tt.study, err)
+			continue
+		}
+		var found []string
+		for _, x := range b.Obstacles(t.Context(), p) {
+			if strings.Contains(x.What, "has no effect") { // nothing listens there either
+				found = append(found, x.Error())
+			}
+		}
+		if got := fmt.Sprint(found); (found == nil) != (tt.want == "") || !strings.Contains(got, tt.want) ||
+			len(found) > 1 {
+			t.Errorf("%s: got %s, want %s", tt.study, got, tt.want)
+		}
+	}
+}

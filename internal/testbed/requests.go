@@ -258,10 +258,8 @@ func (x *assembly) onlyServers(t study.Trial) {
 // measuresOnlyServers finds responses that only a server of the lab's can give,
 // where the study has none.
 func (x *assembly) measuresOnlyServers() {
-	for t := range x.treatments() {
-		if t.Setup.URL == "" {
-			return
-		}
+	if _, all := x.allRunning(); !all {
+		return
 	}
 	for _, w := range x.plan.Study.Responses {
 		r, ok := measure.FindResponse(w.Text)
@@ -271,6 +269,16 @@ func (x *assembly) measuresOnlyServers() {
 				Advice: "remove it; rtt, total_time, throughput, message_size and response_size are known"})
 		}
 	}
+}
+
+// allRunning says whether all treatments are of services that are already running, and is one of them.
+func (x *assembly) allRunning() (t study.Trial, all bool) {
+	for t = range x.treatments() {
+		if t.Setup.URL == "" {
+			return t, false
+		}
+	}
+	return t, true
 }
 
 // unknown are responses of the client that only an application has: what a study

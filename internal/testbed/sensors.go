@@ -64,8 +64,8 @@ func (x *assembly) notSimulated(s *study.Setup) (why, advice string) {
 	return "", ""
 }
 
-// seeSensor finds a sensor that no stack takes, or one of this machine that is not there. What it says is found by
-// reading it.
+// seeSensor finds a sensor that no stack takes, or one that this machine or an emulated one does not have. What it says
+// is found by reading it.
 func (x *assembly) seeSensor(t study.Trial) {
 	if err := reference.CheckSensor(t.Setup.Sensor); err != nil {
 		x.fault(t, err.Error(), "", "sensor")
@@ -76,7 +76,12 @@ func (x *assembly) seeSensor(t study.Trial) {
 		at = filepath.Join("/sys/bus/w1/devices", at)
 	}
 	ofFiles := slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind)
-	if x.onOther(t.Setup.Server.Device) {
+	switch on := t.Setup.Server.Device; {
+	case isMachine(x.bed, on) && kind != "fixed": // nothing is connected to it, and it has no shell
+		x.fault(t, fmt.Sprintf("sensor %s: device %s has no such sensor", t.Setup.Sensor, on), "write sensor: fixed:21.5",
+			"service", "server.device", "sensor")
+		return
+	case x.onOther(on):
 		return
 	}
 	if kind == "program" && !runs(at) {

@@ -32,6 +32,18 @@ func TestSensorsThatCannotBeRead(t *testing.T) {
 			"is built on this machine; write sensor: simulated:go"},
 		{"server: {device: instructions-arm64}\nsensor: simulated:avr", "device instructions-arm64 cannot run"},
 		{"server: {device: arm9-200}", "its kernel has no pseudo terminals"},
+		{"server: {device: cortex-a53}\nsensor: w1:28-0", "s.yaml:5:9: sensor w1:28-0: device cortex-a53 has no such " +
+			"sensor; write sensor: fixed:21.5"},
+		{"server: {device: cortex-a53/icount}\nsensor: 'hwmon:/proc/self'", "device cortex-a53/icount has no such sensor"},
+		{"server: {device: cortex-a53}\nsensor: 'iio:/proc/self'", "device cortex-a53 has no such sensor"},
+		{"server: {device: cortex-a53}\nsensor: 'serial:/dev/null'", "device cortex-a53 has no such sensor"},
+		{"server: {device: cortex-a53}\nsensor: 'program:echo 20'", "device cortex-a53 has no such sensor"},
+		{counted + "sensor: w1:28-0", "device cortex-a53 has no such sensor"},
+		{"factors: {server.device: [local, cortex-a53]}\nsensor: 'hwmon:/proc/self'", "exclude: [{server.device: " +
+			"cortex-a53}]"},
+		{"server: {device: cortex-a53}\nsensor: fixed:20", ""},
+		{"client: {device: cortex-a53}\nsensor: 'hwmon:/proc/self'", ""},
+		{"server: {device: 'ssh://pi@board'}\nsensor: w1:28-0", ""}, // it may have one
 	} {
 		text := "study: s\nstack: coap-cbor\n"
 		if !strings.Contains(x.study, "service:") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/service"
@@ -80,36 +81,115 @@ func (x *assembly) ofMessages(option string, unread func(*study.Setup) string) s
 // twice. One value for all treatments stands for those that read it, whichever of them the stacks here leave.
 func (x *assembly) seeUnread() {
 	for _, r := range x.sometimesRead() {
-		values := map[string]bool{}
-		for t := range x.treatments() {
-			values[r.value(t.Setup)] = true
-		}
-		if len(values) < 2 { // as a rule, and to compare treatments takes longer
+		x.faults = append(x.faults, x.equalBut(r)...)
+	}
+}
+
+// equalBut are the faults of treatments that differ in one setting, which neither program reads.
+func (x *assembly) equalBut(r sometimesRead) (found []study.Error) {
+	values := map[string]bool{}
+	for t := range x.treatments() {
+		values[r.value(t.Setup)] = true
+	}
+	if len(values) < 2 { // as a rule, and to compare treatments takes longer
+		return nil
+	}
+	same := map[string]study.Trial{}
+	for t := range x.treatments() {
+		who := r.unread(t.Setup)
+		if who == "" {
 			continue
 		}
-		same := map[string]study.Trial{}
-		for t := range x.treatments() {
-			who := r.unread(t.Setup)
-			if who == "" {
-				continue
-			}
-			rest := *t.Setup
-			r.drop(&rest)
-			key := fmt.Sprintf("%+v", rest) // another pointer in it is another treatment
-			first, seen := same[key]
-			if !seen {
-				same[key] = t
-				continue
-			}
-			if r.value(first.Setup) == r.value(t.Setup) {
-				continue
-			}
-			if r.value(t.Setup) == "" {
-				t = first
-			}
-			x.fault(t, who+", so treatments that differ in it alone are equal", "do not vary "+r.key, r.blamed...)
+		rest := *t.Setup
+		r.drop(&rest)
+		key := fmt.Sprintf("%+v", rest) // another pointer in it is another treatment
+		first, seen := same[key]
+		if !seen {
+			same[key] = t
+			continue
+		}
+		if r.value(first.Setup) == r.value(t.Setup) {
+			continue
+		}
+		if r.value(t.Setup) == "" {
+			t = first
+		}
+		found = append(found, x.plan.Fault(t, who+", so treatments that differ in it alone are equal", "do not vary "+r.key,
+			r.blamed...))
+	}
+	return found
+}
+
+// Unread are settings of a plan that no program of its treatments reads, in words. They change no figure, so nothing is
+// refused for them: stacks or treatments that would read them may be left out here.
+func (b *Testbed) Unread(p study.Plan) []error {
+	var out []error
+	if idle := idleMeter(p); idle != nil {
+		out = append(out, idle)
+	}
+	x := b.assemble(p, b.Exe, b.Temp)
+	for _, r := range x.sometimesRead() {
+		if strings.HasSuffix(r.key, ".meter") || !gives(p.Study, r.key) {
+			continue
+		}
+		t, who := x.unreadBy(r)
+		if who == "" || len(x.equalBut(r)) > 0 { // which is refused, and so is told
+			continue
+		}
+		note := p.Fault(t, fmt.Sprintf("%s, so %s %s changes nothing", who, r.key, p.Given(t, r.key)), "")
+		note.Pos, _ = p.Place(t, r.key)
+		out = append(out, &note)
+	}
+	return out
+}
+
+// gives says whether a study gives a setting to some of its treatments.
+func gives(s study.Study, key string) bool {
+	among := func(all []study.Setting) bool {
+		return slices.ContainsFunc(all, func(x study.Setting) bool { return x.Key == key })
+	}
+	return among(s.Fixed) || slices.ContainsFunc(s.Factors, func(f study.Factor) bool {
+		return slices.ContainsFunc(f.Levels, func(l study.Level) bool { return among(l.Sets) })
+	})
+}
+
+// unreadBy is the first treatment that is given a setting, and what does not read it; empty: one does, or none has it.
+func (x *assembly) unreadBy(r sometimesRead) (first study.Trial, who string) {
+	for t := range x.treatments() {
+		given := x.plan.Given(t, r.key)
+		if given == "" || r.key == "capture" && given == "off" { // no packets are captured, which is so
+			continue
+		}
+		by := r.unread(t.Setup)
+		if by == "" {
+			return t, ""
+		}
+		if who == "" {
+			first, who = t, by
 		}
 	}
+	return first, who
+}
+
+// Lonely says that a plan wants trials to run at the same time that have no other to do so with; nil: they have.
+func Lonely(p study.Plan) error {
+	fellows, first := map[int]int{}, map[int]study.Trial{}
+	for _, t := range p.Trials {
+		if n := t.Setup.AtOnce; n > 1 && t.Block == p.Trials[0].Block {
+			if fellows[n]++; fellows[n] == 1 {
+				first[n] = t
+			}
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(fellows)) {
+		if fellows[n] == 1 {
+			alone := p.Fault(first[n], fmt.Sprintf("at_once %d changes nothing: trials of a block run at the same time, and "+
+				"each block has one of them", n), "run more treatments, or remove it")
+			alone.Pos, _ = p.Place(first[n], "at_once")
+			return &alone
+		}
+	}
+	return nil
 }
 
 // heapless says that no program of a treatment takes a heap; empty: one does.

@@ -72,3 +72,81 @@ func TestSettingsThatNobodyReads(t *testing.T) {
 		}
 	}
 }
+
+// What all treatments are given and none reads changes nothing, so it is no fault: it is noted, where it stands.
+func TestSettingsThatNobodyReadsAreNoted(t *testing.T) {
+	dir := t.TempDir()
+	recorder(t, filepath.Join(dir, "managed"), filepath.Join(dir, "told"))
+	b := bed(t, dir)
+	const heaps = "{of: [{name: small, heap: 64MiB, requests: 5}, {name: big, heap: 256MiB, requests: 6}]}"
+	for _, tt := range []struct{ study, want string }{
+		{"heap: 64MiB", "s.yaml:2:7: stack reference/rest-json takes no heap, so heap 64MiB changes nothing"},
+		{"heap: 64MiB\nclient.stack: rest-xml\nserver.stack: phantom", "stacks reference/phantom and reference/rest-xml " +
+			"take no heap"},
+		{"heap: 64MiB\nstack: managed", ""},
+		{"heap: 64MiB\nfactors: {stack: [managed, rest-json]}", ""},
+		{"factors: " + heaps, "so heap 64MiB changes nothing"},
+		{"factors: {heap: [64MiB, 256MiB]}", ""}, // which is refused
+		{"sensor: fixed:20", "2:9: service monitor reads no sensor, so sensor fixed:20 changes nothing"},
+		{"sensor: fixed:20\nservice: temperature", ""},
+		{"sensor: fixed:20\nfactors: {service: [monitor, temperature]}", ""},
+		{"service: temperature", ""},
+		{"io_dir: /tmp", "service monitor writes no files, so io_dir /tmp changes nothing"},
+		{"io_dir: /tmp\nservice: io\nn: 100", ""},
+		{"options: {letters: 5}\nservice: sort\nn: 3\nstack: reference/rest-json", "2:20: service sort sends no strings of " +
+			"letters, so options.letters 5 changes nothing"},
+		{"options.max: 5\nservice: concat\nn: 3", "service concat sends no hundredths, so options.max 5 changes nothing"},
+		{"options.max: 5\nservice: sum\nn: 3", ""},
+		{"capture: on", "no response comes from packets, so capture on changes nothing"},
+		{"capture: off", ""},
+		{"capture: on\nresponses: [rtt, wire_bytes]", ""},
+		{"capture: on\npackets: keep", ""},
+		{"client.meter: 'model:raspberry-pi-1'", "the meter is not read, since responses have no energy or power; write " +
+			"responses: [rtt, energy_gross], for example, or remove the meter"},
+		{"client.meter: 'model:raspberry-pi-1'\nresponses: [energy]", ""},
+		{"requests: 5", ""},
+	} {
+		text := "study: s\n" + tt.study + "\n"
+		for _, def := range []string{"service: monitor", "stack: rest-json"} {
+			key, _, _ := strings.Cut(def, ":")
+			if !strings.Contains(tt.study, key+":") {
+				text += def + "\n"
+			}
+		}
+		p, err := b.Read(t.Context(), "s.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", tt.study, err)
+			continue
+		}
+		notes := b.Unread(p)
+		if got := fmt.Sprint(notes); (notes == nil) != (tt.want == "") || !strings.Contains(got, tt.want) ||
+			len(notes) > 1 {
+			t.Errorf("%s: got %s, want %s", tt.study, got, tt.want)
+		}
+	}
+}
+
+// Trials of a block run at the same time, so one treatment alone never does.
+func TestTrialsWithNoOtherAtTheSameTime(t *testing.T) {
+	b := bed(t)
+	for _, tt := range []struct{ study, want string }{
+		{"at_once: 6", "s.yaml:5:10: at_once 6 changes nothing: trials of a block run at the same time, and each block has " +
+			"one of them; run more treatments, or remove it"},
+		{"at_once: 1", ""},
+		{"at_once: 6\nfactors: {requests: [5, 6]}", ""},
+		{"factors: {at_once: [2, 6], requests: [5, 6]}", ""},
+		{"factors: {at_once: [1, 6]}", "at_once 6 changes nothing"},
+		{"factors: {of: [{name: a, at_once: 6}, {name: b, at_once: 6, requests: 5}]}", ""},
+	} {
+		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\nstack: rest-json\n"+
+			"link: {delay: 50ms}\n"+tt.study+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", tt.study, err)
+			continue
+		}
+		note := Lonely(p)
+		if got := fmt.Sprint(note); (note == nil) != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %s, want %s", tt.study, got, tt.want)
+		}
+	}
+}

@@ -86,7 +86,7 @@ func (s *Server) textOf(id string) (text, note string, err error) {
 		return "", "", unreadable(err)
 	}
 	if own := study.WithoutBase(sets); len(own) < len(sets) {
-		sets, note = own, " The older version of a stack that was measured beside it is none that a study can name: "+
+		sets, note = own, " A study cannot name the older version of a stack that was measured beside it: "+
 			"edgegauge compare --base measures it."
 	}
 	if len(sets) == 0 {

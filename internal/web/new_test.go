@@ -38,7 +38,7 @@ func TestAStudyLikeAResult(t *testing.T) {
 	}
 	shows(t, s, to+id(t, s, "hidden"), "--set requests=[1, which the text does not say")
 	body = shows(t, s, to+id(t, s, "versions"), "requests: 33\n", "replications: 2, seed: 1",
-		"--set requests=33. The older version of a stack that was measured beside it is none that a study can name")
+		"--set requests=33. A study cannot name the older version of a stack that was measured beside it: ")
 	if strings.Contains(body, "@base") {
 		t.Error("the text has a stack that no study can name")
 	}

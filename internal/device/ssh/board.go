@@ -265,6 +265,15 @@ func (b *Board) Facts(ctx context.Context) (device.Facts, error) {
 	return f, err
 }
 
+// CPUs are the numbers of those that programs may use there; nil: it does not know.
+func (b *Board) CPUs(ctx context.Context) ([]int, error) {
+	r, err := b.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.CPUs(ctx)
+}
+
 // Check says whether the board is fit to measure on.
 func (b *Board) Check(ctx context.Context) ([]device.Finding, error) {
 	r, err := b.Remote(ctx)

@@ -97,6 +97,9 @@ func TestBoard(t *testing.T) {
 	if err != nil || f.CPUs < 1 {
 		t.Fatalf("got %+v, %v", f, err)
 	}
+	if cpus, err := b.CPUs(t.Context()); err != nil || len(cpus) != f.CPUs {
+		t.Errorf("got CPUs %v, %v, want %d", cpus, err, f.CPUs)
+	}
 	p, err := b.Start(t.Context(), device.Command{Argv: []string{"sh", "-c", "read x; echo got $x"}})
 	if err != nil {
 		t.Fatal(err)

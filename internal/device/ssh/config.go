@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -36,6 +37,23 @@ func lookup(t Target) (host, error) {
 		}
 	}
 	return r.host(t)
+}
+
+// At is the address of a board as far as its name and the configuration of ssh say it, without asking anybody: not
+// valid where a name has to be looked up. Direct: there is no jump host before it.
+func At(name string) (at netip.Addr, direct bool, err error) {
+	t, err := ParseTarget(name)
+	if err != nil {
+		return at, false, err
+	}
+	h, err := lookup(t)
+	if err != nil {
+		return at, false, err
+	}
+	if a, err := netip.ParseAddr(h.name); err == nil {
+		at = a.Unmap().WithZone("")
+	}
+	return at, len(h.jump) == 0, nil
 }
 
 type configReader struct {

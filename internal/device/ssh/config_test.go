@@ -12,6 +12,40 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 )
 
+// Where a board is that its name and the configuration say already, without a look at the network.
+func TestAddressesInTheConfiguration(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".ssh/config"), []byte("Host pi\n  HostName 192.0.2.7\n"+
+		"Host far\n  HostName 192.0.2.8\n  ProxyJump pi\nHost odd\n  ProxyCommand nc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, at string
+		direct   bool
+		err      string
+	}{
+		{"ssh://pi@192.0.2.9/tmp", "192.0.2.9", true, ""},
+		{"ssh://[2001:db8::7]", "2001:db8::7", true, ""},
+		{"ssh://[fe80::1%25eth0]:22", "fe80::1", true, ""},
+		{"ssh://[::ffff:192.0.2.9]", "192.0.2.9", true, ""},
+		{"ssh://me@pi", "192.0.2.7", true, ""},
+		{"ssh://far", "192.0.2.8", false, ""},
+		{"ssh://elsewhere", "invalid IP", true, ""},
+		{"ssh://odd", "invalid IP", false, "ProxyCommand"},
+		{"ssh://", "invalid IP", false, "invalid board"},
+	} {
+		at, direct, err := At(tt.name)
+		if at.String() != tt.at || direct != tt.direct || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: got %v, %v, %v", tt.name, at, direct, err)
+		}
+	}
+}
+
 func TestConfig(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

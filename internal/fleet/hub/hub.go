@@ -295,7 +295,7 @@ func (o Options) join(s *server.Options) error {
 	case n != 3 && n != 5:
 		return fmt.Errorf("hub: a cluster of %d; write the addresses of three hubs, or of five", n)
 	case !slices.Contains(o.Cluster, o.Route):
-		return fmt.Errorf("hub: %q is none of the cluster's addresses %s; name this hub's with -route", o.Route,
+		return fmt.Errorf("hub: %q is not one of the cluster's addresses, %s; name this hub's with -route", o.Route,
 			strings.Join(o.Cluster, ","))
 	case o.Cert == "":
 		return errors.New("hub: a cluster needs a certificate: -cert and -key")

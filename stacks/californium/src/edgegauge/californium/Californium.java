@@ -82,7 +82,7 @@ public final class Californium extends Stack {
   /** An option that is on or off. */
   static boolean on(Setup setup, String option, String otherwise) {
     String v = setup.option(option, otherwise);
-    if (!v.equals("on") && !v.equals("off")) throw new IllegalArgumentException("option " + option + " \"" + v + "\" is none; there are on, off");
+    if (!v.equals("on") && !v.equals("off")) throw new IllegalArgumentException("unknown " + option + " \"" + v + "\"; supported: on, off");
     return v.equals("on");
   }
 

@@ -41,7 +41,7 @@ public final class Sdcri extends Stack {
   /** A level of an option, or an error that names the levels. The first is the default. */
   static String level(Setup setup, String option, String... levels) {
     String v = setup.option(option, levels[0]);
-    if (!List.of(levels).contains(v)) throw new IllegalArgumentException("option " + option + " \"" + v + "\" is none; there are " + String.join(", ", levels));
+    if (!List.of(levels).contains(v)) throw new IllegalArgumentException("unknown " + option + " \"" + v + "\"; supported: " + String.join(", ", levels));
     return v;
   }
 }

@@ -46,7 +46,7 @@ final class Client implements Caller, CoapClient {
     codec = new Protobuf(setup.service);
     url = URI.create(setup.url);
     String c = setup.option("confirmable", "on");
-    if (!c.equals("on") && !c.equals("off")) throw new IllegalArgumentException("option confirmable \"" + c + "\" is none; there are on, off");
+    if (!c.equals("on") && !c.equals("off")) throw new IllegalArgumentException("unknown confirmable \"" + c + "\"; supported: on, off");
     confirmable = c.equals("on");
   }
 

@@ -35,7 +35,7 @@ final class Client extends DefaultClient implements Caller {
     device = URI.create(setup.url).getFragment();
     if (device == null) throw new IllegalArgumentException("url \"" + setup.url + "\" names no device; write dpws://HOST:PORT/PATH#urn:uuid:…");
     String discovery = setup.option("discovery", "once");
-    if (!discovery.equals("once") && !discovery.equals("first")) throw new IllegalArgumentException("option discovery \"" + discovery + "\" is none; there are once, first");
+    if (!discovery.equals("once") && !discovery.equals("first")) throw new IllegalArgumentException("unknown discovery \"" + discovery + "\"; supported: once, first");
     first = discovery.equals("first");
     long t0 = System.nanoTime();
     DeviceReference reference = seek();
