@@ -35,9 +35,11 @@ type Paper struct {
 	Aside      string            `yaml:"aside"`      // what a reader has to know besides
 	Boards     string            `yaml:"boards"`     // of today, that stand for the paper's, in words
 	On         []string          `yaml:"on"`         // what --set makes the study run on them
-	Columns    []string          `yaml:"-"`          // that tell treatments apart
-	Rows       []Row             `yaml:"-"`
-	Claims     []Claim           `yaml:"-"`
+	// Outside are responses of ours, by stack, that hold less than the paper's of that name: they are not compared.
+	Outside map[string][]string `yaml:"outside"`
+	Columns []string            `yaml:"-"` // that tell treatments apart
+	Rows    []Row               `yaml:"-"`
+	Claims  []Claim             `yaml:"-"`
 }
 
 // A Row is one published figure. HalfWidth is NaN where none is printed.

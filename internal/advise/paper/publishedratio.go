@@ -45,7 +45,11 @@ type view struct {
 func (p Paper) view(series []advise.Series, m Mapping) view {
 	v := view{paper: p, mapping: m, series: series}
 	for _, s := range series {
-		v.at = append(v.at, m.place(p, s))
+		at := m.place(p, s)
+		if slices.Contains(p.Outside[s.Stack], s.Response) {
+			at = nil // another quantity of the same name: it has no place in the paper
+		}
+		v.at = append(v.at, at)
 	}
 	return v
 }
