@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -41,6 +42,32 @@ func TestDoneIsReadOnce(t *testing.T) {
 	}
 	if r.n != meta.TotalCompressedSize {
 		t.Errorf("read %d B of a column of %d B", r.n, meta.TotalCompressedSize)
+	}
+}
+
+// A wrong answer has come, and is none: neither when all requests had an answer nor beside some that had none.
+func TestWrongAnswersAreInNoFigure(t *testing.T) {
+	xs := make([]measure.Exchange, 2*pageRows)
+	var want []int64
+	for i := range xs {
+		x := &xs[i]
+		x.Seq, x.Sent = uint64(i+1), time.Duration(10*i)
+		x.Done = x.Sent + time.Duration(i%7+1)
+		switch {
+		case i%100 == 3:
+			x.Failure = "wrong answer"
+		case i%100 == 4 && i >= pageRows:
+			x.Done, x.Failure = 0, "timeout"
+		default:
+			want = append(want, int64(x.RTT()))
+		}
+	}
+	b := written(t, xs)
+	f, err := decodeFile(bytes.NewReader(b), int64(len(b)), "x.parquet")
+	ok(t, err)
+	c := must[*Columns](t)(newColumns(&rawFile{File: f, name: "x.parquet"}, measure.Client, new(sync.Pool)))
+	if got := must[[]int64](t)(c.Read(nil, "rtt")); !slices.Equal(got, want) || c.Rows() != len(xs) {
+		t.Errorf("%d values of %d rows, want %d of %d", len(got), c.Rows(), len(want), len(xs))
 	}
 }
 
