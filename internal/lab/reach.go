@@ -13,9 +13,9 @@ func Reach(board string, there, here netip.Addr, onBoard bool, ip string) (at ne
 	if !onBoard {
 		at, reached = here, "this machine"
 	}
-	other, example := "ipv4", "ssh://pi@[2001:db8::7]"
+	other := "ipv4"
 	if at.Is6() {
-		other, example = "ipv6", "ssh://pi@192.0.2.7"
+		other = "ipv6"
 	}
 	switch {
 	case !at.IsValid():
@@ -23,13 +23,16 @@ func Reach(board string, there, here netip.Addr, onBoard bool, ip string) (at ne
 			"put both sides on it"
 	case at.Is6() && at.IsLinkLocalUnicast(): // an address that each machine must be told the interface of
 		return at, fmt.Sprintf("%s is reached at %v, a link-local address, which means nothing without an interface",
-			reached, at), "write another address of the board, such as ssh://pi@[2001:db8::7], or its name"
+			reached, at), "write ssh:// and " + otherName
 	case at.Is4() == (ip == "ipv6"):
 		return at, fmt.Sprintf("the study asks for %s, but %s is reached at %v", ip, reached, at),
-			fmt.Sprintf("write ip: %s, or the board's other address, such as %s", other, example)
+			fmt.Sprintf("write ip: %s, or ssh:// and %s", other, otherName)
 	}
 	return at, "", ""
 }
+
+// otherName is how a board is named by another address: names of devices have no brackets, as IPv6 takes in a URL.
+const otherName = "a name of which ~/.ssh/config says another HostName"
 
 // ReachedAt is the address at which other benches reach a server of this one. It fails where that is not an address of
 // the IP version that the study asks for.

@@ -106,6 +106,7 @@ var keysElsewhere = map[string]string{
 	"published":         "report has TestPublishedStandsBesideOurs",
 	"failures":          "lab has TestGatesOfFailures",
 	"design.cooldown":   "lab has TestAStudyStoppedInItsLastCoolDown",
+	"design.spread":     "lab has TestBlocksAreSpread",
 	"design.precision":  "lab has TestBlocksOfTreatmentsThatLackThePrecision",
 	"design.budget":     "lab has it in ending_test.go",
 	"design.confidence": "cmd/edgegauge has TestVerdictsHaveTheConfidenceOfTheStudy",
