@@ -81,7 +81,7 @@ func TestSettingsThatNobodyReadsAreNoted(t *testing.T) {
 	const heaps = "{of: [{name: small, heap: 64MiB, requests: 5}, {name: big, heap: 256MiB, requests: 6}]}"
 	for _, tt := range []struct{ study, want string }{
 		{"heap: 64MiB", "s.yaml:2:7: stack reference/rest-json takes no heap, so heap 64MiB changes nothing"},
-		{"heap: 64MiB\nclient.stack: rest-xml\nserver.stack: phantom", "stacks reference/phantom and reference/rest-xml " +
+		{"heap: 64MiB\nclient.stack: rest-xml\nserver.stack: phantom", "stacks reference/rest-xml and reference/phantom " +
 			"take no heap"},
 		{"heap: 64MiB\nstack: managed", ""},
 		{"heap: 64MiB\nfactors: {stack: [managed, rest-json]}", ""},
