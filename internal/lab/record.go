@@ -21,7 +21,6 @@ type recordCheck struct {
 	unnumbered bool
 
 	x       measure.Exchange
-	fields  []keptField
 	longest time.Duration // by the last reading of elapsed
 	seen    []uint64      // a bit for each seq
 	highest uint64
@@ -33,7 +32,9 @@ type keptField struct {
 	size bool
 }
 
-// keptFields are found once, since each record is held against all of them.
+// kept are found once, since each record is held against all of them.
+var kept = keptFields()
+
 func keptFields() (all []keptField) {
 	for i := range measure.Fields {
 		if f := &measure.Fields[i]; f.Kept() {
@@ -72,10 +73,7 @@ func (c *recordCheck) fault(x measure.Exchange) string {
 // 0 and what a message can be.
 func (c *recordCheck) outOfRange(x measure.Exchange) string {
 	c.x = x // a parameter whose address is taken would be allocated
-	if c.fields == nil {
-		c.fields = keptFields()
-	}
-	for _, f := range c.fields {
+	for _, f := range kept {
 		switch v := *f.At(&c.x); {
 		case f.size && (v < 0 || v > largestBody):
 			return fmt.Sprintf("a size %q of %d B", f.Name, v)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,9 +126,10 @@ func TestATrialRunAgainDoesNotWait(t *testing.T) {
 		l.Plan.Study.Design.Spread, l.Plan.Study.Retries = time.Hour, 1
 		broken := soundStack()
 		broken.acts[running] = act{then: "exit"}
-		sound, programs := l.launch, 0
+		sound := l.launch
+		var programs atomic.Int32 // both start at once
 		l.launch = func(ctx context.Context, on device.Device, c device.Command) (process, *stack.Conn, error) {
-			if programs++; programs <= 2 {
+			if programs.Add(1) <= 2 {
 				return broken.launch(alive)(ctx, on, c)
 			}
 			return sound(ctx, on, c)
