@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 )
 
 // A Connection is one over TCP to a server, as a kernel knows it.
@@ -20,25 +21,31 @@ type Connection struct {
 // Connections lists the connections to the server at an address that the network namespace of a process knows at either
 // of their ends. Of one that is closed, the end that closed it first knows for a minute (TIME_WAIT; RFC 9293,
 // section 3.6), unless it was reset. Error: the kernel's tables cannot be read.
+//
+// The kernel walks its whole hash of connections for each table, some milliseconds on a large machine, so both are read
+// at once. It would answer faster by sock_diag(7), but not all kernels have that.
 func Connections(pid int, server netip.AddrPort) ([]Connection, error) {
+	networks := []string{"tcp", "tcp6"} // a socket of IPv6 serves IPv4, too
+	tables, errs := make([]connectionTable, len(networks)), make([]error, len(networks))
+	var reading sync.WaitGroup
+	for i, network := range networks {
+		tables[i].server = server
+		reading.Go(func() { errs[i] = tables[i].list(fmt.Sprintf("/proc/%d/net/%s", pid, network)) })
+	}
+	reading.Wait()
 	known := connectionTable{server: server}
-	tables := 0
-	for _, network := range []string{"tcp", "tcp6"} { // a socket of IPv6 serves IPv4, too
-		path := fmt.Sprintf("/proc/%d/net/%s", pid, network)
-		f, err := os.Open(path)
-		if noProcess(err) { // or a kernel without IPv6
+	for i, table := range tables {
+		if noProcess(errs[i]) { // or a kernel without IPv6
 			continue
 		}
-		if err == nil {
-			err = known.read(f)
-			f.Close()
+		if errs[i] != nil {
+			return nil, errs[i]
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		for _, c := range table.found {
+			known.add(c.Client, c.Open)
 		}
-		tables++
 	}
-	if tables == 0 {
+	if noProcess(errs[0]) && noProcess(errs[1]) {
 		return nil, fmt.Errorf("process %d: the kernel has no table of its network", pid)
 	}
 	return known.found, nil
@@ -50,6 +57,19 @@ type connectionTable struct {
 	server netip.AddrPort
 	found  []Connection
 	at     map[netip.AddrPort]int // of a client's end in found
+}
+
+// list adds those of a file of the kernel's.
+func (t *connectionTable) list(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := t.read(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // read adds those of one of the kernel's tables.
@@ -66,15 +86,15 @@ func (t *connectionTable) read(table io.Reader) error {
 		}
 		switch t.server {
 		case local:
-			t.add(remote, row.state)
+			t.add(remote, row.state == tcpEstablished)
 		case remote:
-			t.add(local, row.state)
+			t.add(local, row.state == tcpEstablished)
 		}
 		return nil
 	})
 }
 
-func (t *connectionTable) add(client netip.AddrPort, state string) {
+func (t *connectionTable) add(client netip.AddrPort, open bool) {
 	if t.at == nil {
 		t.at = map[netip.AddrPort]int{}
 	}
@@ -84,5 +104,5 @@ func (t *connectionTable) add(client netip.AddrPort, state string) {
 		t.at[client] = i
 		t.found = append(t.found, Connection{Client: client, Open: true})
 	}
-	t.found[i].Open = t.found[i].Open && state == tcpEstablished
+	t.found[i].Open = t.found[i].Open && open
 }

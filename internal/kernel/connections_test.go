@@ -4,14 +4,17 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/vishvananda/netlink"
 )
 
 // A connection is known while it is open, and for a while when it is closed; a socket of IPv6 serves IPv4, too.
 func TestConnectionsToAServer(t *testing.T) {
 	for _, listens := range []struct{ network, at, dials string }{
-		{"tcp4", "127.0.0.3:0", "127.0.0.3"}, {"tcp", ":0", "127.0.0.1"},
+		{"tcp4", "127.0.0.3:0", "127.0.0.3"}, {"tcp", ":0", "127.0.0.1"}, {"tcp6", "[::1]:0", "::1"},
 	} {
 		l, err := net.Listen(listens.network, listens.at)
 		if err != nil {
@@ -55,6 +58,42 @@ func TestConnectionsToAServer(t *testing.T) {
 	}
 }
 
+// A program in another network is asked of that one, where the same address is another's.
+func TestConnectionsInAnotherNetwork(t *testing.T) {
+	ns, err := NewNetwork()
+	skipWithoutNamespaces(t, err)
+	defer ns.Close()
+	sleeper := exec.Command("sleep", "60")
+	if err := (Placement{Network: ns}).Start(sleeper); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { sleeper.Process.Kill(); sleeper.Wait() }()
+	var there net.Listener
+	if err := InNetwork(ns, func() (err error) {
+		lo, err := netlink.LinkByName("lo")
+		if err == nil {
+			err = netlink.LinkSetUp(lo)
+		}
+		if err == nil {
+			there, err = net.Listen("tcp4", "127.0.0.1:0")
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	if err := InNetwork(ns, func() error { dialed(t, there); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	server := there.Addr().(*net.TCPAddr).AddrPort()
+	if got, err := Connections(sleeper.Process.Pid, server); len(got) != 1 || !got[0].Open || err != nil {
+		t.Errorf("there: got %v, %v, want the one that is open", got, err)
+	}
+	if got, err := Connections(os.Getpid(), server); len(got) > 0 || err != nil {
+		t.Errorf("here: got %v of another network, %v", got, err)
+	}
+}
+
 // A pair is both ends of a connection.
 type pair struct{ client, server net.Conn }
 
@@ -65,7 +104,7 @@ func dialed(t *testing.T, l net.Listener) pair {
 	if a := l.Addr().(*net.TCPAddr).AddrPort().Addr(); !a.IsUnspecified() {
 		host = a.String()
 	}
-	client, err := net.Dial("tcp4", net.JoinHostPort(host, port))
+	client, err := net.Dial("tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,15 +8,15 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// A census is the TCP connections to a server that one kernel knows, at three instants of a trial. A client tells of
+// A census is the TCP connections to a server that one kernel knows, at two instants of a trial. A client tells of
 // those that it makes anew, or does not; no client can hide them from the kernel.
 type census struct {
-	known   [3][]kernel.Connection
+	known   [2][]kernel.Connection
 	unknown bool // the kernel did not answer
 }
 
 // The instants of a census.
-const beforeClient, whenWarm, afterRun = 0, 1, 2
+const whenWarm, afterRun = 0, 1
 
 // A witness is a program whose kernel is asked.
 type witness interface {

@@ -25,23 +25,23 @@ func known(ports ...int) (all []kernel.Connection) {
 // A connection counts if it was open when the run began, or came in it; none counts twice, and none of another's.
 func TestConnectionsOfARun(t *testing.T) {
 	for _, tt := range []struct {
-		what                string
-		before, warm, after []int
-		want                int
+		what        string
+		warm, after []int
+		want        int
 	}{
-		{"one is kept", nil, []int{1}, []int{1}, 1},
-		{"one is kept, and closed with the run", nil, []int{1}, []int{-1}, 1},
-		{"one is made anew", nil, []int{1}, []int{-1, 2}, 2},
-		{"one is made anew, and the kernel has forgotten the old one", nil, []int{1}, []int{2}, 2},
-		{"each request has its own", nil, []int{-1, -2}, []int{-1, -2, -3, -4, -5}, 3},
-		{"the warm-up lost one, and the run none", nil, []int{-1, 2}, []int{-1, 2}, 1},
-		{"one that was closed behind the warm-up", nil, []int{-1}, []int{-1, 2}, 1},
-		{"no warm-up", nil, nil, []int{1}, 1},
-		{"a pool that grows", nil, []int{1, 2}, []int{1, 2, 3, 4}, 4},
-		{"another's, from before the client", []int{9, -8}, []int{9, -8, 1}, []int{-9, -8, 1}, 1},
-		{"nobody knows", nil, nil, nil, 0},
+		{"one is kept", []int{1}, []int{1}, 1},
+		{"one is kept, and closed with the run", []int{1}, []int{-1}, 1},
+		{"one is made anew", []int{1}, []int{-1, 2}, 2},
+		{"one is made anew, and the kernel has forgotten the old one", []int{1}, []int{2}, 2},
+		{"each request has its own", []int{-1, -2}, []int{-1, -2, -3, -4, -5}, 3},
+		{"the warm-up lost one, and the run none", []int{-1, 2}, []int{-1, 2}, 1},
+		{"one that was closed behind the warm-up", []int{-1}, []int{-1, 2}, 1},
+		{"no warm-up", nil, []int{1}, 1},
+		{"a pool that grows", []int{1, 2}, []int{1, 2, 3, 4}, 4},
+		{"another's, closed before the client came", []int{-8, 1}, []int{-8, 1}, 1},
+		{"nobody knows", nil, nil, 0},
 	} {
-		c := census{known: [3][]kernel.Connection{known(tt.before...), known(tt.warm...), known(tt.after...)}}
+		c := census{known: [2][]kernel.Connection{known(tt.warm...), known(tt.after...)}}
 		if got := c.had(); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.what, got, tt.want)
 		}
@@ -84,8 +84,8 @@ func TestAddressesOfServers(t *testing.T) {
 	}
 }
 
-// What the kernel knows of a trial's connections stands in the ledger: before the client, after the warm-up and after
-// the run it is asked. A trial of whose connections it knows nothing is as good.
+// What the kernel knows of a trial's connections stands in the ledger: after the warm-up and after the run it is asked.
+// A trial of whose connections it knows nothing is as good.
 func TestTheKernelsConnectionsAreKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, tt := range []struct {
@@ -94,10 +94,10 @@ func TestTheKernelsConnectionsAreKept(t *testing.T) {
 		want float64 // 0: nothing is noted
 	}{
 		{"one that is kept", func(asked int) ([]kernel.Connection, error) {
-			return [][]kernel.Connection{nil, known(1), known(1)}[asked], nil
+			return [][]kernel.Connection{known(1), known(1)}[asked], nil
 		}, 1},
 		{"five for one", func(asked int) ([]kernel.Connection, error) {
-			return [][]kernel.Connection{known(9), known(9, 1), known(9, -1, -2, -3, -4, 5)}[asked], nil
+			return [][]kernel.Connection{known(-9, 1), known(-9, -1, -2, -3, -4, 5)}[asked], nil
 		}, 5},
 		{"a kernel that does not answer", func(int) ([]kernel.Connection, error) { return known(1), errors.New("no") }, 0},
 	} {

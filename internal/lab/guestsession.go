@@ -120,7 +120,6 @@ func (c *conducted) converse(ctx context.Context, s *stack.Session) (err error) 
 		return err
 	}
 	c.job.Call.URL = c.out.Served.URL
-	c.countConnections(beforeClient)
 	if c.out.Called, err = s.StartClient(ctx, c.job.Call); err != nil {
 		return err
 	}

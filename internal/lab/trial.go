@@ -244,7 +244,6 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 	if err != nil {
 		return labFault(err)
 	}
-	t.countConnections(beforeClient)
 	called, err := t.session.StartClient(ctx, request)
 	if err != nil {
 		return t.programs.explain(err)
