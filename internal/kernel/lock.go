@@ -51,6 +51,8 @@ func flock(f *os.File, how int) error {
 
 // LockShared takes a lock that others may hold at the same time, and nobody holds alone meanwhile: at once, or with
 // ErrLocked. It writes nothing, and takes what may only be read. Close the file to give it back.
+//
+// There are two locks: Sharers names who has the one, SharedByOthers asks quickly for the other.
 func LockShared(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -60,7 +62,28 @@ func LockShared(path string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
+	_, _ = recordLock(f, unix.F_OFD_SETLK, unix.F_RDLCK)
 	return f, nil
+}
+
+// SharedByOthers says whether a file that LockShared has locked may be locked by others so, too. It takes microseconds.
+// Reading /proc/locks, as Sharers does, takes a grace period of the kernel's RCU: 6 to 20 ms.
+func SharedByOthers(f *os.File) bool {
+	kind, err := recordLock(f, unix.F_OFD_GETLK, unix.F_WRLCK)
+	return err != nil || kind != unix.F_UNLCK
+}
+
+// recordLock sets a lock of an open file (fcntl(2), "open file description locks"), or asks for what is in its way.
+func recordLock(f *os.File, command int, kind int16) (found int16, err error) {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	lock := unix.Flock_t{Type: kind}
+	if err2 := c.Control(func(fd uintptr) { err = unix.FcntlFlock(fd, command, &lock) }); err2 != nil {
+		return 0, err2
+	}
+	return lock.Type, err
 }
 
 // LockFolder locks a folder itself, not a file in it, at once or with ErrLocked.

@@ -52,12 +52,21 @@ func holder(t *testing.T, how, file string) *exec.Cmd {
 // it: not themselves, not one that was killed, and none of another file.
 func TestSharersSeeEachOther(t *testing.T) {
 	dir := t.TempDir()
+	var last *exec.Cmd
 	for _, file := range []string{PIDNamespace, dir} {
+		alone, err := LockShared(filepath.Dir(file))
+		if err != nil {
+			t.Fatal(err)
+		}
 		one, other := holder(t, "share lock", file), holder(t, "share lock", file)
 		own, err := LockShared(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !SharedByOthers(own) || SharedByOthers(alone) {
+			t.Errorf("%s: shared %v, another file %v", file, SharedByOthers(own), SharedByOthers(alone))
+		}
+		alone.Close()
 		got := Sharers(file)
 		for _, pid := range []int{one.Process.Pid, other.Process.Pid} {
 			if !slices.Contains(got, pid) || slices.Contains(Sharers(filepath.Join(dir, "..")), pid) {
@@ -72,11 +81,21 @@ func TestSharersSeeEachOther(t *testing.T) {
 		if got := Sharers(file); slices.Contains(got, other.Process.Pid) {
 			t.Errorf("%s: got %v, though %d was killed", file, got, other.Process.Pid)
 		}
+		last = one
 		own.Close()
 	}
 	f, err := LockFolder(dir)
 	if !errors.Is(err, ErrLocked) {
 		t.Errorf("got %v, though others share it", err)
+	}
+	f.Close()
+	if f, err = LockShared(dir); err != nil || !SharedByOthers(f) {
+		t.Errorf("got %v, and not shared, though one other has it", err)
+	}
+	last.Process.Kill()
+	last.Wait()
+	if SharedByOthers(f) {
+		t.Error("shared, though all others were killed")
 	}
 	f.Close()
 	none := filepath.Join(dir, "none")

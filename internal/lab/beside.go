@@ -9,12 +9,16 @@ func (l *Lab) measures() (end func()) {
 	if err != nil {
 		return func() {}
 	}
-	return func() { f.Close() }
+	l.told = f
+	return func() {
+		l.told = nil
+		f.Close()
+	}
 }
 
 // Beside are the processes of other labs that measure on this machine at the moment.
 func (l *Lab) Beside() []int {
-	if l.Together == "" {
+	if l.Together == "" || l.told != nil && !kernel.SharedByOthers(l.told) {
 		return nil
 	}
 	return kernel.Sharers(l.Together)

@@ -29,6 +29,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -94,6 +95,7 @@ type Lab struct {
 
 	spare  spare
 	stages stages
+	told   *os.File // by it other labs know that this one measures; nil: it does not, or they are not told
 	// renewals are how seldom meters that hold their values renew them, as their last trials
 	// showed, by meter. The readings of a board's meter arrive when a trial is over.
 	renewals map[string]time.Duration
