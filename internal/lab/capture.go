@@ -24,6 +24,7 @@ type capture struct {
 	places *placement
 	link   *linked
 
+	server    *url.URL
 	recording *packet.Recording // nil: none runs
 	total     bool              // bytes are counted over the whole run, not for each request
 	keep      io.WriteCloser    // nil: packets are not kept
@@ -54,15 +55,15 @@ func (c *capture) before(ctx context.Context) error {
 	if !NeedsPackets(t.lab.Plan.Study) || !Captured(t.setup) {
 		return nil
 	}
-	if wanted := packetQuantities(t.lab.Plan.Study, t.setup); t.populated() && len(wanted) == 0 &&
+	if wanted := packetQuantities(t.lab.Plan.Study, t.setup); populated(t.setup) && len(wanted) == 0 &&
 		!t.lab.Plan.Study.Packets {
 		return nil // those of a million devices for nothing
 	}
-	u, err := url.Parse(t.course.url)
+	u, err := url.Parse(t.programs.url())
 	if err != nil {
 		return err
 	}
-	c.total = InTotal(t.setup, t.lab.Plan.Study)
+	c.server, c.total = u, InTotal(t.setup, t.lab.Plan.Study)
 	for _, q := range packetQuantities(t.lab.Plan.Study, t.setup) {
 		if reason := Lacks(t.setup, q.Name); reason != "" && !c.total {
 			return fmt.Errorf("%w: packets cannot give %s: %s", errLab, q.Name, reason)
@@ -277,9 +278,8 @@ func (c *capture) closing(ctx context.Context) {
 // selection is the recorded run's part of the capture.
 func (c *capture) selection(wanted []measure.Quantity) packet.Selection {
 	t := c.trial
-	u, _ := url.Parse(t.course.url)
 	client := &t.course.sides[atClient]
-	return packet.Selection{Unit: OnWire(t.setup, u.Scheme), Skip: t.course.warmUp.Client, Count: client.n,
+	return packet.Selection{Unit: OnWire(t.setup, c.server.Scheme), Skip: t.course.warmUp.Client, Count: client.n,
 		Quantities: wanted, Failed: client.lost,
 		Whole: t.setup.Connection == "per-request"}
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"net/url"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/instrument/packet"
@@ -14,10 +15,10 @@ func TestModelsTakeTheBytesOfFailedRequests(t *testing.T) {
 	for range 5 {
 		captured.Exchanges = append(captured.Exchanges, packet.UDPCall{Call: packet.Call{Out: packet.Traffic{Bytes: 80}}})
 	}
-	r := &trialRunner{setup: &study.Setup{}, course: course{url: "coap://localhost/x"}}
+	r := &trialRunner{task: task{setup: &study.Setup{}}}
 	r.course.warmUp.Client = 1
 	r.course.sides[atClient] = accumulator{n: 4, failed: 2, lost: map[uint64]bool{1: true, 4: true}}
-	c := &capture{trial: r}
+	c := &capture{trial: r, server: &url.URL{Scheme: "coap"}}
 	c.noteOnWire(captured, []measure.Quantity{packet.Delay})
 	if r.course.onWire != 0 {
 		t.Errorf("got %d B where wire_bytes is not asked", r.course.onWire)

@@ -77,7 +77,7 @@ func serverOf(address string) (netip.AddrPort, bool) {
 // countConnections asks the kernels of both programs, where they are two. Of what both know, the higher count holds:
 // either may have forgotten some.
 func (t *trialRunner) countConnections(when int) {
-	server, ok := serverOf(t.course.url)
+	server, ok := serverOf(t.programs.url())
 	if connectionsAsked(t.setup) == 0 || !ok {
 		return
 	}

@@ -74,16 +74,16 @@ func (in *inside) enclose(ctx context.Context) error {
 		return fmt.Errorf("%w: device %s counts no instructions", errLab, name)
 	}
 	in.on = on
-	var err error
-	if t.course.message, err = t.request(); err != nil {
-		return err
-	}
-	text, files, err := in.job()
+	message, err := messageOf(t.plan)
 	if err != nil {
 		return err
 	}
-	t.programs.client, t.programs.server = in.stub("call"), in.stub("serve")
-	machineLog, told := t.logNames("machine.log")
+	text, files, err := in.job(message)
+	if err != nil {
+		return err
+	}
+	t.programs.message, t.programs.client, t.programs.server = message, in.stub("call"), in.stub("serve")
+	machineLog, told := logNames(t.attempt, "machine.log")
 	out, err := on.Enclose(ctx, device.Job{Text: text, Files: files, Seed: t.seed(), Log: machineLog})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -102,23 +102,15 @@ func (in *inside) enclose(ctx context.Context) error {
 	return in.unpack()
 }
 
-// seed is the trial's own: identical boots would be one sample, however many. The
-// constant is 2⁶⁴ divided by the golden ratio, so that the seeds of successive
-// replications differ in many bits.
-func (t *trialRunner) seed() uint64 {
-	s := t.plan.MessageSeed ^ uint64(t.plan.Replication)*0x9e3779b97f4a7c15
-	return s ^ s>>32
-}
-
 // stub is a program of which only the log is here.
 func (in *inside) stub(verb string) *program {
 	p := &program{name: verb, stopped: true}
-	p.logPath, p.log = in.trial.logNames(verb + ".log")
+	p.logPath, p.log = logNames(in.trial.attempt, verb+".log")
 	return p
 }
 
 // job is the trial as the machine reads it, and the files it needs there.
-func (in *inside) job() ([]byte, []device.File, error) {
+func (in *inside) job(message stack.Message) ([]byte, []device.File, error) {
 	t := in.trial
 	serverKeys, files, err := inGuest(t.credentials(atServer), nil)
 	if err != nil {
@@ -129,8 +121,9 @@ func (in *inside) job() ([]byte, []device.File, error) {
 		return nil, nil, labFault(err)
 	}
 	j := job{
-		Seed: t.seed(), Serve: t.serve(Loopback(t.setup.IP), serverKeys, "", t.setup.Sensor), Call: t.call(clientKeys),
-		Run: t.recordedRun(), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
+		Seed: t.seed(), Serve: t.serve(Loopback(t.setup.IP), message, serverKeys, "", t.setup.Sensor),
+		Call: t.call("", message, clientKeys),
+		Run:  t.recordedRun(stack.WarmUp{}), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
 		Keeps: connectionsAsked(t.setup) > 0,
 	}
 	if run, wanted := t.warmUpRun(); wanted {
@@ -190,8 +183,9 @@ func (in *inside) unpack() error {
 	if o.Failed != "" {
 		return fmt.Errorf("%s; see %s", o.Failed, t.programs.server.log)
 	}
+	t.programs.served = o.Served
 	c := &t.course
-	c.url, c.warmUp, c.phases, c.usage, c.connections = o.Served.URL, o.WarmUp, o.Phases, o.Usage, o.Connections
+	c.warmUp, c.phases, c.usage, c.connections = o.WarmUp, o.Phases, o.Usage, o.Connections
 	c.warmUp.Span = stack.Span{} // not on the lab's clock
 	for side := range c.usage {
 		for when := range c.usage[side] {
@@ -200,7 +194,7 @@ func (in *inside) unpack() error {
 			u.Waiting = time.Duration(float64(u.Waiting) * in.on.CPUScale())
 		}
 	}
-	if err := t.keepReady(o.Served, o.Called); err != nil {
+	if err := t.programs.keepReady(o.Called); err != nil {
 		return err
 	}
 	return t.keepWarmUp()

@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"slices"
 	"time"
 
-	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -20,17 +18,6 @@ func CPUsOf(s *study.Setup, pinned study.Pin, all []int) study.Pin {
 		return study.Pin{Client: all[1:2], Server: all[:1]}
 	}
 	return pinned
-}
-
-// cpus are those of this machine on which the programs may run.
-func (t *trialRunner) cpus() []int {
-	p := CPUsOf(t.setup, t.lab.Plan.Study.Pin, t.lab.CPUs)
-	if len(p.Client) == 0 || len(p.Server) == 0 {
-		return kernel.AllowedCPUs()
-	}
-	all := slices.Concat(p.Client, p.Server)
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // waitForOthers is how long, in the recorded run, programs on this machine were ready while others ran in their

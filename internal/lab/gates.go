@@ -57,10 +57,10 @@ func (t *trialRunner) slept() string {
 
 // gates say why the trial is invalid, or nothing.
 func (t *trialRunner) gates() []func() string {
-	if t.populated() {
+	if populated(t.setup) {
 		return t.populationGates()
 	}
-	if t.existing() {
+	if existing(t.setup) {
 		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.littlesLaw,
 			t.driver, t.late, t.stalled}
 	}
@@ -94,7 +94,7 @@ func (t *trialRunner) summarize() {
 		}
 	}
 	for i, side := range sides {
-		if i == atServer && t.existing() {
+		if i == atServer && existing(t.setup) {
 			continue
 		}
 		before, after := c.usage[i][0], c.usage[i][1]
@@ -140,7 +140,7 @@ func (t *trialRunner) summarize() {
 		f.note("warm_up_requests", "1", float64(w.Client))
 		f.note("warm_up_failures", "1", float64(w.Failed))
 	}
-	if !t.existing() {
+	if !existing(t.setup) {
 		f.note("requests_at_server", "1", float64(server.n))
 	}
 	if n := max(c.others, len(t.lab.Beside())); n > 0 {
@@ -173,7 +173,7 @@ func (t *trialRunner) counts() string {
 		return "no request was sent"
 	case t.tooFew() != "":
 		return t.tooFew()
-	case t.existing():
+	case existing(t.setup):
 		return "" // its own count is not known
 	case client.failed == 0 && server.n != client.n && t.course.ends[atClient].Repetitions > 0:
 		return fmt.Sprintf("the client counted %d requests and retried %d of them; the server served %d",
@@ -226,7 +226,7 @@ func (t *trialRunner) answers() string {
 			return ""
 		}
 		more = fmt.Sprintf(", more than the %.6g %% of failures", 100**may)
-	case t.populated(), t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n),
+	case populated(t.setup), t.programs.link.lossy() && float64(c.failed) <= bearable*float64(c.n),
 		t.lostByLink(c.failed, c.n):
 		return ""
 	}
@@ -348,16 +348,9 @@ func (t *trialRunner) lowerRate(then string) string {
 // that accounts for its own has a thread for each request under way at most. What the kernel counts of others holds
 // all that a runtime does beside, which compiles and collects garbage on CPUs that requests do not need.
 func (t *trialRunner) driverCPUs() int {
-	here, local := 1, t.setup.Client.Device == "local"
-	if local {
-		_, _, pin := t.side(atClient)
-		here = cmp.Or(len(pin), len(kernel.AllowedCPUs()), 1)
+	here := t.clientCPUs()
+	if t.course.cpu[atClient] > 0 {
+		return min(max(1, here), t.setup.Concurrency)
 	}
-	switch {
-	case t.course.cpu[atClient] > 0:
-		return min(here, t.setup.Concurrency)
-	case local:
-		return here
-	}
-	return 0
+	return here
 }

@@ -32,7 +32,7 @@ func TestAMachineWaitsForProgramsAsTheStudySays(t *testing.T) {
 					Command: []string{"serve"}}, Call: stack.Program{Command: []string{"call"}}}
 				defer l.Store.Close()
 				in := &inside{trial: newTrialRunner(l, l.Plan.Trials[0], nil), on: furnished{}}
-				text, _, err := in.job()
+				text, _, err := in.job(stack.Message{})
 				if err != nil {
 					t.Fatal(err)
 				}

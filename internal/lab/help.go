@@ -180,7 +180,7 @@ func (h *helper) start(ctx context.Context, x helpArgs) (ready stack.Ready, err 
 	if i < 0 || !h.lab.Plan.Trials[i].Setup.Joint() {
 		return ready, fmt.Errorf("trial %d is not one to help with", x.Trial)
 	}
-	t := &trialRunner{lab: h.lab, plan: h.lab.Plan.Trials[i], setup: h.lab.Plan.Trials[i].Setup}
+	t := newTask(h.lab, h.lab.Plan.Trials[i])
 	c := &helped{}
 	if c.dir, err = os.MkdirTemp(h.lab.Scratch, "help-"); err != nil {
 		return ready, err
@@ -190,7 +190,7 @@ func (h *helper) start(ctx context.Context, x helpArgs) (ready stack.Ready, err 
 			os.RemoveAll(c.dir)
 		}
 	}()
-	call, err := h.call(t, x, c.dir)
+	call, err := h.call(&t, x, c.dir)
 	if err != nil {
 		return ready, err
 	}
@@ -251,14 +251,13 @@ func (h *helper) close() {
 }
 
 // call is what a client is told first.
-func (h *helper) call(t *trialRunner, x helpArgs, dir string) (call stack.Call, err error) {
-	t.course.url = x.URL
-	if t.course.message, err = t.request(); err != nil {
+func (h *helper) call(t *task, x helpArgs, dir string) (call stack.Call, err error) {
+	message, err := messageOf(t.plan)
+	if err != nil {
 		return call, err
 	}
-	if t.existing() {
-		t.course.url = t.setup.URL
-		call = t.call(nil)
+	if existing(t.setup) {
+		call = t.call(t.setup.URL, message, nil)
 		call.Request, err = json.Marshal(h.lab.Requests[t.setup])
 		return call, err
 	}
@@ -273,7 +272,7 @@ func (h *helper) call(t *trialRunner, x helpArgs, dir string) (call stack.Call, 
 			return call, err
 		}
 	}
-	return t.call(values), nil
+	return t.call(x.URL, message, values), nil
 }
 
 // pipe forwards the client's input and output until its output has ended.

@@ -74,8 +74,8 @@ func (j *joint) before(context.Context) error {
 func (j *joint) start(ctx context.Context) error {
 	t := j.trial
 	return j.each(func(h *helping) error {
-		args := helpArgs{Trial: t.plan.ID, URL: t.course.url}
-		if !t.existing() {
+		args := helpArgs{Trial: t.plan.ID, URL: t.programs.url()}
+		if !existing(t.setup) {
 			var err error
 			if args.Credentials, err = carried(t.credentials(atClient)); err != nil {
 				return labFault(err)
@@ -387,7 +387,7 @@ func (j *joint) stop(ctx context.Context, h *helping) error {
 	if err := h.Conn.Call(ctx, opStop, nil, &e); err != nil {
 		return err
 	}
-	path, told := j.trial.logNames("call-" + h.Bench + ".log")
+	path, told := logNames(j.trial.attempt, "call-"+h.Bench+".log")
 	if len(e.Log) > 0 {
 		if err := os.WriteFile(path, e.Log, 0o644); err != nil {
 			return labFault(err)
@@ -412,10 +412,4 @@ func (j *joint) close() {
 		}
 		return j.stop(ctx, h)
 	})
-}
-
-// addressFor is the address at which other benches reach this one's server.
-func (t *trialRunner) addressFor(ip string) (string, error) {
-	at, err := ReachedAt(t.lab.Address, ip)
-	return at, labFault(err)
 }

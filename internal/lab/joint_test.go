@@ -92,7 +92,7 @@ func TestFarthest(t *testing.T) {
 
 // A trial is invalid whose benches began too far apart.
 func TestTooFarApart(t *testing.T) {
-	j := &joint{trial: &trialRunner{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}
+	j := &joint{trial: &trialRunner{task: task{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}}
 	for apart, want := range map[time.Duration]string{10 * time.Millisecond: "",
 		10*time.Millisecond + time.Microsecond: "the benches began up to 10.001ms apart, as far as their clocks tell; 10ms is allowed"} {
 		j.apart = apart

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"container/heap"
 	"fmt"
 	"slices"
@@ -114,18 +113,6 @@ func (h *instants) Pop() any          { panic("connections neither come nor go")
 
 // DefaultLateness is what a client on this machine keeps to where other programs want its CPU as well.
 const DefaultLateness = 50 * time.Millisecond
-
-// mostLate is how late the trial's client may take up requests; 0: that is not judged. A client on
-// another device is measured, too, and may be slow if the study does not say otherwise.
-func (t *trialRunner) mostLate() time.Duration {
-	switch {
-	case t.setup.Rate == 0:
-		return 0
-	case t.lab.MostLate == 0 && t.setup.Population.Lateness == 0 && t.setup.Client.Device != "local":
-		return 0
-	}
-	return cmp.Or(t.lab.MostLate, t.setup.Population.Lateness, DefaultLateness)
-}
 
 // noteWaits keeps what a reader of the response time must know.
 func (t *trialRunner) noteWaits(w measure.Waits) {

@@ -8,16 +8,6 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// recordedRun is the run that counts.
-func (t *trialRunner) recordedRun() stack.Run {
-	run := t.load()
-	run.Record, run.Requests, run.Duration = true, t.setup.Requests, int64(t.setup.Duration)
-	if least := t.setup.MinDuration; least > 0 {
-		run.Requests, run.Duration = 0, int64(longEnough(run.Requests, least, t.course.warmUp))
-	}
-	return run
-}
-
 // longEnough is how long a run has to last to have so many requests, at the pace of
 // the warm-up and with a quarter more, and no less than least. It is limited by time
 // only: a program knows "requests or duration, the nearer one", and becomes quicker

@@ -58,25 +58,17 @@ func shape(s study.Shape) link.Shape {
 		Queue: s.Queue, Reorder: s.Reorder}
 }
 
-// link is the link of the trial's treatment; false if it has none.
-func (t *trialRunner) link() (link.Link, bool) {
-	if l, ok := t.lab.Links[t.setup.Link.Text]; ok {
-		return l, true
-	}
-	return LinkOf(t.setup, t.lab.Links)
-}
-
 // linked is the link between a trial's two programs, if its treatment has one.
 type linked struct {
-	trial  *trialRunner
+	task
 	places *placement
 	line   *link.Line // nil: the treatment has no link
 }
 
 // before makes the trial's link, if its treatment has one.
 func (l *linked) before(ctx context.Context) error {
-	t := l.trial
-	if t.populated() {
+	t := &l.task
+	if populated(t.setup) {
 		return nil // its devices have a link each, in the driver
 	}
 	shape, ok := t.link()
@@ -140,10 +132,10 @@ func (l *linked) network() *device.Network {
 
 // host is the address the server listens on.
 func (l *linked) host(ctx context.Context) (string, error) {
-	client, server, ip := l.places.at[atClient], l.places.at[atServer], l.trial.setup.IP
+	client, server, ip := l.places.at[atClient], l.places.at[atServer], l.setup.IP
 	switch {
-	case l.trial.setup.Joint() && server.away == nil:
-		return l.trial.addressFor(ip)
+	case l.setup.Joint() && server.away == nil:
+		return l.addressFor(ip)
 	case l.line == nil && l.places.sameMachine():
 		return Loopback(ip), nil
 	case server.network != nil:
@@ -159,8 +151,8 @@ func (l *linked) host(ctx context.Context) (string, error) {
 // tapped is the interface that sees what the client sends and receives.
 func (l *linked) tapped(ctx context.Context) (string, error) {
 	switch server := l.places.at[atServer]; {
-	case l.trial.existing():
-		return towards(ctx, l.trial.setup.URL)
+	case existing(l.setup):
+		return towards(ctx, l.setup.URL)
 	case l.line != nil:
 		return link.Interface, nil
 	case l.network() != nil && !l.places.sameMachine():
@@ -188,7 +180,7 @@ func (l *linked) capture(o packet.RecordOptions) (rec *packet.Recording, err err
 
 // lossy says whether the treatment's link loses packets.
 func (l *linked) lossy() bool {
-	s := l.trial.setup.Link
+	s := l.setup.Link
 	return s.Up.Loss > 0 || s.Down.Loss > 0 || l.line != nil && (l.line.Link.Up.Loss > 0 || l.line.Link.Down.Loss > 0)
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // What a program may write to its log: beyond mostLog the file is cut to its
@@ -25,10 +27,10 @@ type logWatch struct {
 	err   error
 }
 
-func watchLogs(t *trialRunner) *logWatch {
+func watchLogs(a *store.Attempt) *logWatch {
 	w := &logWatch{end: make(chan struct{}), ended: make(chan struct{})}
-	w.paths[atClient], _ = t.logNames("call.log")
-	w.paths[atServer], _ = t.logNames("serve.log")
+	w.paths[atClient], _ = logNames(a, "call.log")
+	w.paths[atServer], _ = logNames(a, "serve.log")
 	go func() {
 		defer close(w.ended)
 		tick := time.NewTicker(200 * time.Millisecond)

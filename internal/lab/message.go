@@ -8,24 +8,26 @@ import (
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // monitorLetters is the length of monitor's message where a study gives no n.
 const monitorLetters = 16
 
-// request says which message this trial sends.
-func (t *trialRunner) request() (stack.Message, error) {
-	m := stack.Message{Seed: t.plan.MessageSeed, N: t.setup.N}
-	w, err := width(t.setup.Options)
+// messageOf is the message that a trial sends.
+func messageOf(p study.Trial) (stack.Message, error) {
+	s := p.Setup
+	m := stack.Message{Seed: p.MessageSeed, N: s.N}
+	w, err := width(s.Options)
 	if err != nil {
 		return m, err
 	}
 	m.Letters, m.Max = w.Letters, w.Max
-	if t.setup.Service == string(service.Monitor) && m.N == 0 {
+	if s.Service == string(service.Monitor) && m.N == 0 {
 		m.N = monitorLetters
 	}
-	if t.setup.Size > 0 && t.setup.Service != string(service.Temperature) { // whose request is always the same
-		m.N, err = service.SizeToN(service.Name(t.setup.Service), m.Seed, int(t.setup.Size), w)
+	if s.Size > 0 && s.Service != string(service.Temperature) { // whose request is always the same
+		m.N, err = service.SizeToN(service.Name(s.Service), m.Seed, int(s.Size), w)
 	}
 	return m, err
 }

@@ -69,7 +69,7 @@ func TestIdleLastsForEnoughValues(t *testing.T) {
 		{"on a board, a later one", gauge{renewal: 20 * time.Second, onBoard: true}, 20 * time.Second, 240 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &trialRunner{lab: &Lab{}}
+			r := &trialRunner{task: task{lab: &Lab{}}}
 			r.course.zero = time.Now()
 			if tt.knew > 0 {
 				r.lab.learn("gauge", tt.knew)
@@ -161,7 +161,7 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		r := &trialRunner{lab: &Lab{}}
+		r := &trialRunner{task: task{lab: &Lab{}}}
 		r.course.zero = time.Now()
 		m := &meters{trial: r}
 		m.sessions = []*meterSession{m.observe(measure.Client, "gauge", gauge{renewal: time.Second})}

@@ -65,26 +65,26 @@ const second = " (server)"
 
 // A placement is where a trial's two programs run.
 type placement struct {
-	trial *trialRunner
-	at    [2]place
+	task
+	at [2]place
 }
 
 // before connects to devices that are away, and copies there what the trial
 // needs and they do not have.
 func (p *placement) before(ctx context.Context) error {
 	for i := range p.at {
-		if i == atServer && p.trial.existing() {
+		if i == atServer && existing(p.setup) {
 			continue
 		}
-		end, _, _ := p.trial.side(i)
-		on, ok := p.trial.lab.Devices[end.Device]
+		end, _, _ := p.side(i)
+		on, ok := p.lab.Devices[end.Device]
 		if !ok {
 			return fmt.Errorf("%w: unknown device %q", errLab, end.Device)
 		}
 		p.at[i] = place{device: on}
 		if away, ok := on.(device.Away); ok {
 			p.at[i].away = away
-			if err := p.trial.reach(ctx, &p.at[i], i, end); err != nil {
+			if err := p.reach(ctx, i, end); err != nil {
 				return err
 			}
 		}
@@ -111,47 +111,48 @@ func (p *placement) sameMachine() bool { return p.at[atClient].away == p.at[atSe
 // reach connects to the device of a side, and brings there what it lacks. That is not
 // done in each trial, and a build on a small board may take longer than any trial may,
 // so it has time of its own.
-func (t *trialRunner) reach(whole context.Context, p *place, side int, end study.Side) error {
-	ctx, cancel := t.lab.limited(whole)
+func (p *placement) reach(whole context.Context, side int, end study.Side) error {
+	at := &p.at[side]
+	ctx, cancel := p.lab.limited(whole)
 	defer cancel()
-	remote, err := p.away.Remote(ctx)
+	remote, err := at.away.Remote(ctx)
 	if err != nil {
 		return err
 	}
-	if b, ok := p.away.(device.Behind); ok {
-		l, _ := t.link()
+	if b, ok := at.away.(device.Behind); ok {
+		l, _ := p.link()
 		n, err := b.Network(ctx, l.LargestPacket())
 		if err != nil {
 			return err
 		}
-		p.network = &n
+		at.network = &n
 	}
-	if t.lab.stages == nil {
-		t.lab.stages = stages{}
+	if p.lab.stages == nil {
+		p.lab.stages = stages{}
 	}
-	p.stage = t.lab.stages[remote]
-	if p.stage == nil {
-		p.stage = &stage{agent: remote, name: remote.Name, stacks: map[string]string{}, brought: map[crossing]bool{},
+	at.stage = p.lab.stages[remote]
+	if at.stage == nil {
+		at.stage = &stage{agent: remote, name: remote.Name, stacks: map[string]string{}, brought: map[crossing]bool{},
 			credentials: map[string]string{}}
-		t.lab.stages[remote] = p.stage
+		p.lab.stages[remote] = at.stage
 	}
-	if p.scratch, err = remote.Make(ctx, fmt.Sprintf("trial-%d-%d", t.plan.ID, time.Now().UnixNano())); err != nil {
+	if at.scratch, err = remote.Make(ctx, fmt.Sprintf("trial-%d-%d", p.plan.ID, time.Now().UnixNano())); err != nil {
 		return err
 	}
-	d, ok := t.lab.Stacks[end.Stack]
+	d, ok := p.lab.Stacks[end.Stack]
 	if !ok {
 		return fmt.Errorf("%w: no stack %q", errLab, end.Stack)
 	}
-	made, err := crossed(p.away, d, side)
+	made, err := crossed(at.away, d, side)
 	if err != nil {
 		return labFault(err)
 	}
-	if err := p.stage.bring(whole, d, made); err != nil {
-		return p.stage.blame(whole, err)
+	if err := at.stage.bring(whole, d, made); err != nil {
+		return at.stage.blame(whole, err)
 	}
-	ctx, again := t.lab.limited(whole)
+	ctx, again := p.lab.limited(whole)
 	defer again()
-	return p.stage.blame(ctx, p.stage.bringFiles(ctx, t.credentials(side)))
+	return at.stage.blame(ctx, at.stage.bringFiles(ctx, p.credentials(side)))
 }
 
 // limited is a context that ends with the time that the study gives a trial.
@@ -282,15 +283,9 @@ func (s *stage) bringFiles(ctx context.Context, values map[string]string) error 
 	return nil
 }
 
-// credentials are those that a side needs for the treatment's security, as they
-// are on the lab's machine.
-func (t *trialRunner) credentials(side int) map[string]string {
-	return stack.CredentialsFor(t.setup.Security, sides[side], t.lab.Credentials)
-}
-
 // secrets are the credentials as a side's program finds them.
 func (p *placement) secrets(side int) map[string]string {
-	values := p.trial.credentials(side)
+	values := p.credentials(side)
 	if at := p.at[side]; at.away != nil {
 		for key := range values {
 			values[key] = at.stage.credentials[key]
@@ -311,7 +306,7 @@ func (p *placement) between(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, why, advice := Reach(on.stage.name, board, here, server.away != nil, p.trial.setup.IP)
+	at, why, advice := Reach(on.stage.name, board, here, server.away != nil, p.setup.IP)
 	if why != "" {
 		return "", fmt.Errorf("%w: %s; %s", errLab, why, advice)
 	}

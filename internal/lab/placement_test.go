@@ -108,7 +108,7 @@ func TestAddressesThatNobodyCanListenOn(t *testing.T) {
 	} {
 		at, _ := netip.ParseAddr(tt.at)
 		board := place{device: away{}, away: away{at: at}, stage: &stage{name: "board"}}
-		p := &placement{trial: &trialRunner{setup: &study.Setup{IP: tt.ip}}, at: [2]place{atServer: board}}
+		p := &placement{task: task{setup: &study.Setup{IP: tt.ip}}, at: [2]place{atServer: board}}
 		if !tt.onBoard {
 			p.at = [2]place{atClient: board}
 		}
@@ -128,7 +128,7 @@ func TestAddressesForOtherBenches(t *testing.T) {
 		{"2001:db8::1", "ipv4", "the study asks for ipv4, but other benches reach this one at 2001:db8::1"},
 		{"", "ipv4", `other benches reach this one at "", which is not an address`},
 	} {
-		one := &trialRunner{lab: &Lab{Address: tt.address}}
+		one := &task{lab: &Lab{Address: tt.address}}
 		got, err := one.addressFor(tt.ip)
 		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) ||
 			!errors.Is(err, errLab)) || err == nil && got != tt.address {

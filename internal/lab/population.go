@@ -16,8 +16,8 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// populated says whether the client is many devices.
-func (t *trialRunner) populated() bool { return t.setup.Population.Devices > 0 }
+// populated says whether the client of a treatment is many devices.
+func populated(s *study.Setup) bool { return s.Population.Devices > 0 }
 
 // populationSpec is what the client is told of its devices. Server, message and timeout
 // are in the rest of the call.
@@ -40,8 +40,8 @@ func populationSpec(p *study.Population, seed uint64) population.Spec {
 }
 
 // tellPopulation puts the devices into the client's call.
-func (t *trialRunner) tellPopulation(call *stack.Call) error {
-	if !t.populated() {
+func (t *task) tellPopulation(call *stack.Call) error {
+	if !populated(t.setup) {
 		return nil
 	}
 	var err error
@@ -73,7 +73,7 @@ func (l *Lab) showDevices(told json.RawMessage) {
 // takePopulation reads the client's account of its devices. Figures of single requests
 // come from the records, which may be a sample; counts are of all.
 func (t *trialRunner) takePopulation(e stack.End, sums *accumulator) error {
-	if !t.populated() {
+	if !populated(t.setup) {
 		return nil
 	}
 	r := new(population.Result)
@@ -210,7 +210,7 @@ func (t *trialRunner) devicesCounted() string {
 	switch {
 	case r.Answered+r.Failed != r.Requests:
 		return fmt.Sprintf("%d requests were answered and %d failed, of %d", r.Answered, r.Failed, r.Requests)
-	case t.existing(): // its own count is not known
+	case existing(t.setup): // its own count is not known
 	case served < r.Answered || served > mostServed:
 		return fmt.Sprintf("the devices counted %d requests, %d of them answered, and %d sent again; the server %d",
 			r.Requests, r.Answered, r.Retransmissions, served)

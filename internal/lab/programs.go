@@ -28,9 +28,10 @@ type programs struct {
 	sensor *sensed
 
 	server, client *program
-	served         stack.Ready
-	dir            string // scratch folder of both on this machine
-	ioDir          string // the server's, below the study's io_dir; empty: dir
+	message        stack.Message // that the client sends
+	served         stack.Ready   // what the server said of itself
+	dir            string        // scratch folder of both on this machine
+	ioDir          string        // the server's, below the study's io_dir; empty: dir
 	ioLock         *os.File
 	logs           *logWatch
 }
@@ -60,7 +61,7 @@ const grace = 5 * time.Second
 func (p *programs) before(ctx context.Context) error {
 	t := p.trial
 	var err error
-	if t.course.message, err = t.request(); err != nil {
+	if p.message, err = messageOf(t.plan); err != nil {
 		return err
 	}
 	if p.dir, err = os.MkdirTemp(t.lab.Scratch, "trial-"); err != nil {
@@ -72,10 +73,10 @@ func (p *programs) before(ctx context.Context) error {
 			return labFault(fmt.Errorf("io_dir: %w", err))
 		}
 	}
-	p.logs = watchLogs(t)
+	p.logs = watchLogs(t.attempt)
 	var server, client error
 	var starting sync.WaitGroup
-	if !t.existing() {
+	if !existing(t.setup) {
 		starting.Go(func() { p.server, server = p.start(ctx, atServer) })
 	}
 	starting.Go(func() { p.client, client = p.start(ctx, atClient) })
@@ -105,7 +106,7 @@ func (p *programs) start(ctx context.Context, side int) (*program, error) {
 		c.Namespace = p.link.namespace(side)
 	}
 	one := &program{name: "stacks/" + d.Name + " " + verb, stack: d.Name}
-	one.logPath, one.log = t.logNames(verb + ".log")
+	one.logPath, one.log = logNames(t.attempt, verb+".log")
 	c.Log = one.logPath
 	one.process, one.conn, err = t.lab.start(ctx, on.device, c)
 	switch {
@@ -127,39 +128,16 @@ func (l *Lab) start(ctx context.Context, on device.Device, c device.Command) (pr
 	return start(ctx, on, c)
 }
 
-// command is what runs a stack's program at its place.
-func (t *trialRunner) command(d stack.Description, verb string, on place) (device.Command, error) {
-	exe, dir := t.lab.Exe, d.Dir
-	if on.away != nil {
-		exe, dir = on.stage.agent.Exe(), on.stage.stacks[d.Name]
-	}
-	if d.Dir == "" {
-		return device.Command{Argv: []string{exe, StackVerb, d.Name, verb}}, nil
-	}
-	prog := d.Serve
-	if verb == "call" {
-		prog = d.Call
-	}
-	argv, err := prog.Argv(t.setup.Heap)
-	return device.Command{Argv: argv, Dir: dir, Env: prog.Env}, err
-}
-
 func (p *programs) session() *stack.Session {
 	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.trial.lab.Plan.Study.Timeouts.Ready, EndWithin: grace,
-		Late: p.trial.overdue(), Sampled: p.trial.populated()}
+		Late: p.trial.overdue(), Sampled: populated(p.trial.setup)}
 	if p.server != nil {
 		s.Server = p.server.conn
 	}
-	if p.trial.populated() {
+	if populated(p.trial.setup) {
 		p.client.conn.Devices = p.trial.lab.showDevices
 	}
 	return s
-}
-
-// overdue is how long a client may take to end a run after its duration: what was sent at its end has its own
-// time-out, once more for a connection made anew, and a busy machine takes its time.
-func (t *trialRunner) overdue() time.Duration {
-	return 2*t.lab.Plan.Study.Timeouts.Request + 30*time.Second
 }
 
 // serve is the server's first line.
@@ -169,17 +147,25 @@ func (p *programs) serve(ctx context.Context) (stack.Serve, error) {
 		return stack.Serve{}, err
 	}
 	secrets := p.places.secrets(atServer)
-	return p.trial.serve(host, secrets, p.scratch(), p.sensor.name), nil
+	return p.trial.serve(host, p.message, secrets, p.scratch(), p.sensor.name), nil
+}
+
+// url is the server's.
+func (p *programs) url() string {
+	if existing(p.trial.setup) {
+		return p.trial.setup.URL
+	}
+	return p.served.URL
 }
 
 // call is the client's first line.
 func (p *programs) call() (stack.Call, error) {
 	t := p.trial
-	if !t.existing() {
-		call := t.call(p.places.secrets(atClient))
+	if !existing(t.setup) {
+		call := t.call(p.url(), p.message, p.places.secrets(atClient))
 		return call, t.tellPopulation(&call)
 	}
-	call := t.call(nil)
+	call := t.call(p.url(), p.message, nil)
 	job, ok := t.lab.Requests[t.setup]
 	if !ok {
 		return call, fmt.Errorf("nothing to ask %s", t.setup.URL)
@@ -189,6 +175,21 @@ func (p *programs) call() (stack.Call, error) {
 		return call, err
 	}
 	return call, t.tellPopulation(&call)
+}
+
+// keepReady writes what both programs said of themselves beside their logs.
+func (p *programs) keepReady(called stack.Ready) error {
+	s := p.trial.setup
+	told := map[string]any{
+		"server": p.served, "client": called,
+		"stacks":  map[string]string{"server": s.Server.Stack, "client": s.Client.Stack},
+		"message": p.message, "sensor": p.sensor.name, "sensor_is": p.sensor.says,
+	}
+	b, err := json.MarshalIndent(told, "", "  ")
+	if err == nil {
+		err = p.trial.attempt.Keep("ready.json", b)
+	}
+	return labFault(err)
 }
 
 // scratch is the folder of the server's program.

@@ -38,7 +38,7 @@ type filed struct {
 func (t *trialRunner) recorder(side int) *recorder {
 	began := time.Now()
 	k := &recorder{trial: t, side: side, sums: &t.course.sides[side]}
-	k.sums.blind = t.setup.Options["hooks"] == "off" || t.existing()
+	k.sums.blind = t.setup.Options["hooks"] == "off" || existing(t.setup)
 	end, _, _ := t.side(side)
 	_, k.sums.uncounted = t.lab.Stacks[end.Stack].Deviates[stack.CountsBytes]
 	k.sums.check.unnumbered = k.sums.blind && side == atServer

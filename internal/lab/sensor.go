@@ -9,12 +9,14 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/sensor"
 	"edgegauge.example/edgegauge/internal/service"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // sensed is the sensor at a trial's server, if its treatment has one. A simulated
 // sensor is a program of the lab's.
 type sensed struct {
-	trial   *trialRunner
+	task
+	attempt *store.Attempt
 	places  *placement
 	name    string   // as the server is told
 	says    string   // what a simulated one is
@@ -25,7 +27,7 @@ type sensed struct {
 // server's machine, and keeps its name for the server. It is not limited as a
 // constrained device's programs are: a sensor is hardware of its own.
 func (s *sensed) before(ctx context.Context) error {
-	t := s.trial
+	t := &s.task
 	if !sensor.IsSimulated(t.setup.Sensor) {
 		s.name = t.setup.Sensor
 		return nil
@@ -38,7 +40,7 @@ func (s *sensed) before(ctx context.Context) error {
 		return err
 	}
 	p := &program{name: "the simulated sensor"}
-	p.logPath, p.log = t.logNames("sensor.log")
+	p.logPath, p.log = logNames(s.attempt, "sensor.log")
 	running, err := on.Start(ctx, device.Command{Argv: how.Argv, Log: p.logPath})
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", errLab, p.name, err)
@@ -55,7 +57,7 @@ func (s *sensed) before(ctx context.Context) error {
 
 // simulation is what simulates the sensor, and the device it runs on.
 func (s *sensed) simulation() (how sensor.Simulation, on device.Device, err error) {
-	t, server := s.trial, s.places.at[atServer]
+	t, server := &s.task, s.places.at[atServer]
 	how, ok := t.lab.Sensors[t.setup.Sensor]
 	if !ok {
 		return how, nil, fmt.Errorf("%w: no sensor %q", errLab, t.setup.Sensor)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -23,9 +22,7 @@ import (
 // A trialRunner is a session with a server's and a client's program, the attachments
 // around it, and gates over what they found.
 type trialRunner struct {
-	lab     *Lab
-	plan    study.Trial
-	setup   *study.Setup
+	task
 	attempt *store.Attempt
 
 	attachments attachments
@@ -48,11 +45,11 @@ type attachments struct {
 
 // newTrialRunner sets up one attempt. Nothing is started.
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
-	t := &trialRunner{lab: l, plan: p, setup: p.Setup, attempt: a, course: course{zero: time.Now(), slept: l.suspended(),
+	t := &trialRunner{task: newTask(l, p), attempt: a, course: course{zero: time.Now(), slept: l.suspended(),
 		others: len(l.Beside())}}
-	places := &placement{trial: t}
-	link := &linked{trial: t, places: places}
-	sensor := &sensed{trial: t, places: places}
+	places := &placement{task: t.task}
+	link := &linked{task: t.task, places: places}
+	sensor := &sensed{task: t.task, attempt: a, places: places}
 	t.programs = &programs{trial: t, places: places, link: link, sensor: sensor}
 	t.joint = &joint{trial: t}
 	meters := &meters{trial: t}
@@ -220,14 +217,9 @@ func (t *trialRunner) abandon() {
 	t.attempt.Settle()
 }
 
-// existing reports whether the server is a service that was there before the
-// trial: nothing is started, asked or known of it.
-func (t *trialRunner) existing() bool { return t.setup.URL != "" }
-
 func (t *trialRunner) startServer(ctx context.Context) error {
 	t.session = t.programs.session()
-	if t.existing() {
-		t.course.url = t.setup.URL
+	if existing(t.setup) {
 		return nil
 	}
 	request, err := t.programs.serve(ctx)
@@ -235,7 +227,6 @@ func (t *trialRunner) startServer(ctx context.Context) error {
 		return err
 	}
 	t.programs.served, err = t.session.StartServer(ctx, request)
-	t.course.url = t.programs.served.URL
 	return t.programs.explain(err)
 }
 
@@ -252,38 +243,7 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 	if err := t.joint.start(ctx); err != nil {
 		return err
 	}
-	return t.keepReady(t.programs.served, called)
-}
-
-// keepReady writes what both programs said of themselves beside their logs.
-func (t *trialRunner) keepReady(served, called stack.Ready) error {
-	told := map[string]any{
-		"server": served, "client": called,
-		"stacks":  map[string]string{"server": t.setup.Server.Stack, "client": t.setup.Client.Stack},
-		"message": t.course.message, "sensor": t.programs.sensor.name, "sensor_is": t.programs.sensor.says,
-	}
-	b, err := json.MarshalIndent(told, "", "  ")
-	if err == nil {
-		err = t.attempt.Keep("ready.json", b)
-	}
-	return labFault(err)
-}
-
-// load is that of the treatment; the warm-up is the same load, unrecorded.
-func (t *trialRunner) load() stack.Run {
-	s := stack.Run{Concurrency: t.setup.Concurrency, Rate: t.setup.Rate}
-	if t.setup.Rate > 0 {
-		s.Arrival, s.Seed = t.setup.Arrival, t.plan.MessageSeed
-	}
-	return s
-}
-
-// warmUpRun is the run before the recorded one; false if the study wants none.
-func (t *trialRunner) warmUpRun() (stack.Run, bool) {
-	w := t.lab.Plan.Study.Design.WarmUp
-	run := t.load()
-	run.Requests, run.Duration = w.Requests, int64(w.Time)
-	return run, w != study.Span{}
+	return t.programs.keepReady(called)
 }
 
 func (t *trialRunner) warmUp(ctx context.Context) error {
@@ -315,7 +275,7 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	stalls := watchForStalls()
 	defer func() { t.course.stall = stalls.stop() }()
 	var err error
-	t.course.asked = t.recordedRun()
+	t.course.asked = t.recordedRun(t.course.warmUp)
 	if t.setup.Joint() {
 		if err = t.joint.measure(ctx, t.course.asked, client, server); err == nil {
 			err = t.joint.keep()
@@ -381,57 +341,9 @@ func (t *trialRunner) log() string {
 }
 
 // logNames are a log's path, and how people are told of it: below the results directory.
-func (t *trialRunner) logNames(name string) (path, told string) {
-	dir := t.attempt.Dir()
+func logNames(a *store.Attempt, name string) (path, told string) {
+	dir := a.Dir()
 	return filepath.Join(dir, name), filepath.Join("trials", filepath.Base(dir), name)
-}
-
-// serve is the first line to the server, whose credentials and folder are told
-// as it finds them.
-func (t *trialRunner) serve(host string, credentials map[string]string, directory, sensor string) stack.Serve {
-	s := t.setup
-	return stack.Serve{
-		Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport, Host: host,
-		Limits: stack.Limits{Body: t.lab.Plan.Study.Body}, Credentials: credentials, Sensor: sensor,
-		Directory: directory, Message: t.course.message, Options: s.Options,
-	}
-}
-
-// call is the first line to the client.
-func (t *trialRunner) call(credentials map[string]string) stack.Call {
-	s := t.setup
-	return stack.Call{
-		URL: t.course.url, Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
-		Message: t.course.message, Connection: s.Connection, Concurrency: s.Concurrency,
-		Timeout: int64(t.lab.Plan.Study.Timeouts.Request), Limits: stack.Limits{Body: t.lab.Plan.Study.Body},
-		Credentials: credentials, Options: s.Options,
-	}
-}
-
-// CallOf is what the client of a trial is told, but for the server's address and its keys. The error says what is wrong
-// with the message that the study asks for.
-func (l *Lab) CallOf(p study.Trial) (stack.Call, error) {
-	t := &trialRunner{lab: l, plan: p, setup: p.Setup}
-	var err error
-	if t.course.message, err = t.request(); err != nil {
-		return stack.Call{}, err
-	}
-	call := t.call(nil)
-	return call, t.tellPopulation(&call)
-}
-
-// side is a side's end of the treatment: its device and stack, the verb of its
-// program, and the CPUs it may be pinned to.
-func (t *trialRunner) side(side int) (end study.Side, verb string, pin []int) {
-	pins := CPUsOf(t.setup, t.lab.Plan.Study.Pin, t.lab.CPUs)
-	if side == atClient {
-		return t.setup.Client, "call", pins.Client
-	}
-	end = t.setup.Server
-	if IsLinked(t.setup) && t.lab.Devices[Second(end.Device)] != nil && t.setup.Client.Device == end.Device {
-		end.Device = Second(end.Device)
-	}
-	return end, "serve", pins.Server
 }
 
 // A process is a running program, as device.Process is one.

@@ -262,7 +262,7 @@ func descriptors(t *testing.T) int {
 // invalid, and leaves no process, goroutine, file or descriptor behind.
 func TestStoppedAtEveryStep(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	steps := (&trialRunner{lab: &Lab{}}).steps()
+	steps := (&trialRunner{task: task{lab: &Lab{}}}).steps()
 	for i, at := range steps {
 		bubble(t, at.name, func(t *testing.T) {
 			l, alive := fakeLab(t, soundStack(), 1)
@@ -406,8 +406,8 @@ func TestEndlessLogsAreCut(t *testing.T) {
 		l, _ := fakeLab(t, soundStack(), 1)
 		defer l.Store.Close()
 		one, _, _ := attachedTrial(t, l)
-		w := watchLogs(one)
-		path, _ := one.logNames("serve.log")
+		w := watchLogs(one.attempt)
+		path, _ := logNames(one.attempt, "serve.log")
 		log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			t.Fatal(err)
