@@ -58,7 +58,7 @@ func (t *trialRunner) slept() string {
 // gates say why the trial is invalid, or nothing.
 func (t *trialRunner) gates() []func() string {
 	if populated(t.setup) {
-		return t.populationGates()
+		return t.gatesOfDevices()
 	}
 	if existing(t.setup) {
 		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.littlesLaw,
@@ -68,6 +68,22 @@ func (t *trialRunner) gates() []func() string {
 		t.littlesLaw, t.driver, t.late, t.stalled}
 }
 
+// gatesOfDevices judge a trial of many devices. Failed requests are what it measures, unless the study bounds them;
+// a driver that was late, or lost answers, is no measurement.
+func (t *trialRunner) gatesOfDevices() []func() string {
+	d, served := &t.devices, int64(t.course.sides[atServer].n)
+	if existing(t.setup) {
+		served = -1
+	}
+	return []func() string{
+		func() string { return d.counts(served) }, t.records,
+		func() string { return d.answers(t.course.sides[atClient].why) }, t.answers, d.outageMet, t.warm, t.accounts,
+		d.punctual, func() string { return d.driver(t.stated()) }, t.stalled}
+}
+
+// stated is for how long requests are sent, as the study says.
+func (t *trialRunner) stated() time.Duration { return max(time.Duration(t.course.asked.Duration), 1) }
+
 // summarize adds throughput, CPU and memory, and the quality record.
 func (t *trialRunner) summarize() {
 	f, c := &t.findings, &t.course
@@ -75,11 +91,11 @@ func (t *trialRunner) summarize() {
 	one := func(side measure.Side, response string, v float64) {
 		f.results = append(f.results, single(side, response, v))
 	}
-	if client.n > 0 && t.course.population == nil && (t.programs.link.lossy() || t.mayFail() != nil) {
+	if client.n > 0 && t.devices.result == nil && (t.programs.link.lossy() || t.mayFail() != nil) {
 		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
 	answered, took := client.n-client.failed, client.last
-	if c.population != nil {
+	if t.devices.result != nil {
 		took = c.asked.Duration // also where the last answer came later
 	}
 	if answered > 0 && took > 0 {
@@ -147,7 +163,7 @@ func (t *trialRunner) summarize() {
 		f.note("other_labs", "1", float64(n))
 	}
 	f.note("span", "s", time.Duration(client.last).Seconds())
-	t.summarizePopulation()
+	t.devices.summarize(f, t.stated())
 	if client.thirds[0] > 0 {
 		f.note("rtt_first_third", "s", client.thirds[0])
 		f.note("rtt_last_third", "s", client.thirds[1])

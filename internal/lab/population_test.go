@@ -23,7 +23,7 @@ func soundDevices() *trialRunner {
 		Lateness: 10 * time.Millisecond}}}, nil)
 	r := &population.Result{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
 	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
-	t.course.population = r
+	t.devices.result = r
 	t.course.asked.Duration = int64(r.Elapsed)
 	t.course.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
 	t.course.sides[atServer] = accumulator{n: 995}
@@ -70,7 +70,7 @@ func TestGatesOfDevices(t *testing.T) {
 			"990 requests were answered and 9 failed"},
 	} {
 		r := soundDevices()
-		tt.spoil(r, r.course.population)
+		tt.spoil(r, r.devices.result)
 		got := ""
 		for _, gate := range r.gates() {
 			if got = gate(); got != "" {
@@ -90,13 +90,13 @@ func TestCountsOfDevicesAreOfAll(t *testing.T) {
 	var told population.Result
 	told.Requests, told.Failed, told.Elapsed, told.Sampled = 1000, 10, 10*time.Second, 4
 	b, _ := json.Marshal(told)
-	if err := r.takePopulation(stack.End{Population: string(b)}, sums); err != nil {
+	if err := r.devices.take(stack.End{Population: string(b)}, sums); err != nil {
 		t.Fatal(err)
 	}
-	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.course.population.Sampled != 4 {
+	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.devices.result.Sampled != 4 {
 		t.Errorf("got %d requests, %d failed, in %d ns", sums.n, sums.failed, sums.last)
 	}
-	if err := r.takePopulation(stack.End{}, sums); err == nil {
+	if err := r.devices.take(stack.End{}, sums); err == nil {
 		t.Error("a client that says nothing of its devices: got no error")
 	}
 }
@@ -104,11 +104,11 @@ func TestCountsOfDevicesAreOfAll(t *testing.T) {
 func TestResponsesOfDevices(t *testing.T) {
 	r := soundDevices()
 	r.course.asked.Duration = int64(5 * time.Second)
-	p := r.course.population
+	p := r.devices.result
 	p.BytesOut, p.BytesIn, p.Recovery = 50_000, 30_000, 12*time.Second
 	r.findings.results = []store.Result{{Side: measure.Client, Response: "serialization", N: 9},
 		{Side: measure.Client, Response: "response_time", N: 9}, {Side: measure.Server, Response: "serialization", N: 9}}
-	r.summarizePopulation()
+	r.devices.summarize(&r.findings, r.stated())
 	got := map[string]float64{}
 	for _, x := range r.findings.results {
 		if x.Side == measure.Client {
@@ -128,8 +128,8 @@ func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
 	for _, elapsed := range []time.Duration{20 * time.Millisecond, 5 * time.Second, 9 * time.Second} {
 		r := soundDevices()
 		r.course.asked.Duration = int64(5 * time.Second)
-		r.course.population.Elapsed, r.course.sides[atClient].last = elapsed, int64(elapsed)
-		r.course.population.Notifications, r.course.population.HeardLate = 510, 10
+		r.devices.result.Elapsed, r.course.sides[atClient].last = elapsed, int64(elapsed)
+		r.devices.result.Notifications, r.devices.result.HeardLate = 510, 10
 		r.setup.Population.Observe = time.Minute
 		r.summarize()
 		got := map[string]float64{}
@@ -152,7 +152,7 @@ func TestBytesOfSampledRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.takePopulation(stack.End{Population: string(told)}, &sums); err != nil {
+		if err := r.devices.take(stack.End{Population: string(told)}, &sums); err != nil {
 			t.Fatal(err)
 		}
 		if got := [2]int64{sums.out, sums.in}; got != want || sums.n != int(requests) {
@@ -166,8 +166,8 @@ func TestBytesOfSampledRequests(t *testing.T) {
 func TestNoRecoveryIsARow(t *testing.T) {
 	for _, outage := range []time.Duration{0, time.Second} {
 		r := soundDevices()
-		r.setup.Population.Outage.For, r.course.population.Recovery = outage, -1
-		r.summarizePopulation()
+		r.setup.Population.Outage.For, r.devices.result.Recovery = outage, -1
+		r.devices.summarize(&r.findings, r.stated())
 		i := slices.IndexFunc(r.findings.results, func(x store.Result) bool { return x.Response == "recovery_time" })
 		if (i >= 0) != (outage > 0) || i >= 0 && !math.IsNaN(r.findings.results[i].Mean) {
 			t.Errorf("an outage of %v: got %+v", outage, r.findings.results)

@@ -129,7 +129,7 @@ func (k *recorder) End(e stack.End) error {
 		k.sums.thirds = [2]float64{} // the records are in the order of the benches
 	}
 	if k.side == atClient {
-		if err := t.takePopulation(e, k.sums); err != nil {
+		if err := t.devices.take(e, k.sums); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type trialRunner struct {
 	joint       *joint
 	session     *stack.Session
 	course      course
+	devices     devices
 	findings    findings
 }
 
@@ -45,7 +46,7 @@ type attachments struct {
 
 // newTrialRunner sets up one attempt. Nothing is started.
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
-	t := &trialRunner{task: newTask(l, p), attempt: a, course: course{zero: time.Now(), slept: l.suspended(),
+	t := &trialRunner{task: newTask(l, p), attempt: a, devices: devices{asked: &p.Setup.Population}, course: course{zero: time.Now(), slept: l.suspended(),
 		others: len(l.Beside())}}
 	places := &placement{task: t.task}
 	link := &linked{task: t.task, places: places}
