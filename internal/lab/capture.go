@@ -188,7 +188,7 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 	if len(captured.Problems) > 0 {
 		return fmt.Errorf("packet capture: %s", captured.Problems[0])
 	}
-	n := c.trial.course.sides[atClient].n
+	n := c.trial.records.sides[atClient].n
 	run := captured.Between(c.trial.course.run.Began, c.trial.course.run.Ended)
 	if n == 0 || run.Bytes == 0 {
 		return errors.New("packet capture: no packet was seen in the recorded run")
@@ -278,7 +278,7 @@ func (c *capture) closing(ctx context.Context) {
 // selection is the recorded run's part of the capture.
 func (c *capture) selection(wanted []measure.Quantity) packet.Selection {
 	t := c.trial
-	client := &t.course.sides[atClient]
+	client := &t.records.sides[atClient]
 	return packet.Selection{Unit: OnWire(t.setup, c.server.Scheme), Skip: t.course.warmUp.Client, Count: client.n,
 		Quantities: wanted, Failed: client.lost,
 		Whole: t.setup.Connection == "per-request"}
@@ -291,7 +291,7 @@ func (c *capture) contradicted(captured packet.Capture) error {
 	if c.places.at[atClient].network != nil {
 		return nil // an emulated machine's clock is its own: a counted or a slowed one runs behind the wire's
 	}
-	client := &c.trial.course.sides[atClient]
+	client := &c.trial.records.sides[atClient]
 	s := c.selection([]measure.Quantity{packet.DelayToData})
 	said, what := client.busy, "round trips"
 	if s.Unit == packet.PerConnection {
@@ -364,7 +364,7 @@ func (c *capture) keepSamples(samples []measure.Sample, wanted []measure.Quantit
 
 // tooFew: bodies are part of what was on the wire, unless they were compressed.
 func (c *capture) tooFew(onWire stat.Within) string {
-	t := &c.trial.course.sides[atClient]
+	t := &c.trial.records.sides[atClient]
 	if t.failed > 0 {
 		return "" // their bodies are counted, their packets are not
 	}

@@ -17,7 +17,7 @@ func TestModelsTakeTheBytesOfFailedRequests(t *testing.T) {
 	}
 	r := &trialRunner{task: task{setup: &study.Setup{}}}
 	r.course.warmUp.Client = 1
-	r.course.sides[atClient] = accumulator{n: 4, failed: 2, lost: map[uint64]bool{1: true, 4: true}}
+	r.records.sides[atClient] = accumulator{n: 4, failed: 2, lost: map[uint64]bool{1: true, 4: true}}
 	c := &capture{trial: r, server: &url.URL{Scheme: "coap"}}
 	c.noteOnWire(captured, []measure.Quantity{packet.Delay})
 	if r.course.onWire != 0 {

@@ -206,13 +206,13 @@ func (in *inside) readRecords(ctx context.Context) error {
 	t := in.trial
 	c := stack.NewConn(io.Discard, withoutDeadline{in.records})
 	for side := range sides {
-		k := t.recorder(side)
+		k := t.records.recorder(side)
 		k.sums.check.elapsed = func() time.Duration { return in.outcome.Elapsed }
 		err := in.side(ctx, c, k)
 		if err = cmp.Or(err, k.finish()); err != nil {
 			return fmt.Errorf("the %s's records: %w", sides[side], err)
 		}
-		t.course.cpu[side] = time.Duration(float64(t.course.cpu[side]) * in.on.CPUScale())
+		t.records.ends[side].CPU = time.Duration(float64(t.records.ends[side].CPU) * in.on.CPUScale())
 	}
 	return nil
 }

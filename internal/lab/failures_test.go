@@ -15,9 +15,9 @@ import (
 func failing(may float64, failed, served int) *trialRunner {
 	t := sound()
 	t.lab.Plan.Study.Failures, t.setup.Requests = &may, 100
-	c := &t.course.sides[atClient]
+	c := &t.records.sides[atClient]
 	c.n, c.failed, c.why = 100, failed, "HTTP status 500"
-	t.course.sides[atServer].n = served
+	t.records.sides[atServer].n = served
 	return t
 }
 
@@ -58,7 +58,7 @@ func TestGatesOfFailures(t *testing.T) {
 			r.setup.Requests, r.setup.MinDuration = 1000, time.Second
 		}, "100 requests were recorded in 0s, at least 1000 were requested"},
 		{"one that was sent again, as the client says", failing(0.2, 10, 101),
-			func(r *trialRunner) { r.course.ends[atClient].Repetitions = 1 }, ""},
+			func(r *trialRunner) { r.records.ends[atClient].Repetitions = 1 }, ""},
 	} {
 		tt.change(tt.r)
 		got := ""

@@ -61,23 +61,23 @@ func (t *trialRunner) gates() []func() string {
 		return t.gatesOfDevices()
 	}
 	if existing(t.setup) {
-		return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.littlesLaw,
+		return []func() string{t.joint.tooFarApart, t.counts, t.possible, t.answers, t.warm, t.accounts, t.littlesLaw,
 			t.driver, t.late, t.stalled}
 	}
-	return []func() string{t.joint.tooFarApart, t.counts, t.records, t.answers, t.warm, t.accounts, t.bytes,
+	return []func() string{t.joint.tooFarApart, t.counts, t.possible, t.answers, t.warm, t.accounts, t.bytes,
 		t.littlesLaw, t.driver, t.late, t.stalled}
 }
 
 // gatesOfDevices judge a trial of many devices. Failed requests are what it measures, unless the study bounds them;
 // a driver that was late, or lost answers, is no measurement.
 func (t *trialRunner) gatesOfDevices() []func() string {
-	d, served := &t.devices, int64(t.course.sides[atServer].n)
+	d, served := &t.devices, int64(t.records.sides[atServer].n)
 	if existing(t.setup) {
 		served = -1
 	}
 	return []func() string{
-		func() string { return d.counts(served) }, t.records,
-		func() string { return d.answers(t.course.sides[atClient].why) }, t.answers, d.outageMet, t.warm, t.accounts,
+		func() string { return d.counts(served) }, t.possible,
+		func() string { return d.answers(t.records.sides[atClient].why) }, t.answers, d.outageMet, t.warm, t.accounts,
 		d.punctual, func() string { return d.driver(t.stated()) }, t.stalled}
 }
 
@@ -87,7 +87,7 @@ func (t *trialRunner) stated() time.Duration { return max(time.Duration(t.course
 // summarize adds throughput, CPU and memory, and the quality record.
 func (t *trialRunner) summarize() {
 	f, c := &t.findings, &t.course
-	client, server := &c.sides[atClient], &c.sides[atServer]
+	client, server, ends := &t.records.sides[atClient], &t.records.sides[atServer], t.records.ends
 	one := func(side measure.Side, response string, v float64) {
 		f.results = append(f.results, single(side, response, v))
 	}
@@ -115,10 +115,10 @@ func (t *trialRunner) summarize() {
 		}
 		before, after := c.usage[i][0], c.usage[i][1]
 		switch {
-		case !c.knowsCPU(i):
+		case !c.knowsCPU(i, ends[i].CPU):
 			f.note("cpu_uncounted_"+string(side), "1", 1)
 		case client.n > 0:
-			one(side, "cpu", c.cpuOf(i).Seconds()/float64(client.n))
+			one(side, "cpu", c.cpuOf(i, ends[i].CPU).Seconds()/float64(client.n))
 		}
 		one(side, "peak_rss", float64(after.PeakRSS))
 		if i == atServer && after.Instructions > 0 && client.n > 0 {
@@ -139,9 +139,9 @@ func (t *trialRunner) summarize() {
 	}
 	f.note("requests", "1", float64(client.n))
 	f.note("failures", "1", float64(client.failed))
-	f.note("repetitions", "1", float64(c.ends[atClient].Repetitions))
-	f.note("retransmissions", "1", float64(c.ends[atClient].Retransmissions))
-	if n := c.ends[atClient].Reconnects; n > 0 {
+	f.note("repetitions", "1", float64(ends[atClient].Repetitions))
+	f.note("retransmissions", "1", float64(ends[atClient].Retransmissions))
+	if n := ends[atClient].Reconnects; n > 0 {
 		f.note("reconnects", "1", float64(n))
 	}
 	t.noteConnections()
@@ -149,7 +149,7 @@ func (t *trialRunner) summarize() {
 		f.note("waited_for_stream", "1", float64(client.waited))
 		f.note("wait_for_stream", "s", time.Duration(client.wait).Seconds())
 	}
-	if n := c.ends[atClient].Unsure; n > 0 {
+	if n := ends[atClient].Unsure; n > 0 {
 		f.note("unsure_answers", "1", float64(n))
 	}
 	if w := &c.warmUp; w.Failed > 0 {
@@ -181,7 +181,7 @@ func (t *trialRunner) exact() int {
 // counts: every request asked for was sent, and each one is known at both sides; of those that failed, the server may
 // know less, and nobody more.
 func (t *trialRunner) counts() string {
-	client, server := &t.course.sides[atClient], &t.course.sides[atServer]
+	client, server := &t.records.sides[atClient], &t.records.sides[atServer]
 	switch {
 	case t.exact() > 0 && client.n != t.exact():
 		return fmt.Sprintf("%d requests were recorded, %d were requested", client.n, t.exact())
@@ -191,30 +191,30 @@ func (t *trialRunner) counts() string {
 		return t.tooFew()
 	case existing(t.setup):
 		return "" // its own count is not known
-	case client.failed == 0 && server.n != client.n && t.course.ends[atClient].Repetitions > 0:
+	case client.failed == 0 && server.n != client.n && t.records.ends[atClient].Repetitions > 0:
 		return fmt.Sprintf("the client counted %d requests and retried %d of them; the server served %d",
-			client.n, t.course.ends[atClient].Repetitions, server.n)
+			client.n, t.records.ends[atClient].Repetitions, server.n)
 	case client.failed == 0 && client.wrong == "" && server.n != client.n:
 		return fmt.Sprintf("the client counted %d requests, the server %d", client.n, server.n)
 	case client.wrong == "" && server.n < client.n-client.failed:
 		return fmt.Sprintf("the client counted %d answers, but the server served %d requests", client.n-client.failed,
 			server.n)
 	case t.mayFail() != nil && !t.programs.link.lossy() && client.wrong == "" &&
-		server.n-client.n > t.course.ends[atClient].Repetitions:
+		server.n-client.n > t.records.ends[atClient].Repetitions:
 		return fmt.Sprintf("the client counted %d requests, %d of them failed; the server served %d", client.n,
 			client.failed, server.n)
 	}
 	return ""
 }
 
-// records: none contradicts itself, the others, or the lab's clock.
-func (t *trialRunner) records() string {
+// possible: no record contradicts itself, the others, or the lab's clock.
+func (t *trialRunner) possible() string {
 	for i, side := range sides {
-		if w := t.course.sides[i].wrong; w != "" {
+		if w := t.records.sides[i].wrong; w != "" {
 			return fmt.Sprintf("the %s's record of %s", side, w)
 		}
 	}
-	if c := &t.course.sides[atClient]; t.exact() > 0 && c.check.highest > uint64(c.n) {
+	if c := &t.records.sides[atClient]; t.exact() > 0 && c.check.highest > uint64(c.n) {
 		return fmt.Sprintf("the client has %d records, but a seq of %d", c.n, c.check.highest)
 	}
 	return ""
@@ -233,7 +233,7 @@ func (t *trialRunner) mayFail() *float64 {
 // what a link may lose, and of devices all.
 func (t *trialRunner) answers() string {
 	const bearable = 0.05 // of the requests, where the link itself may lose them
-	c, may, more := &t.course.sides[atClient], t.mayFail(), ""
+	c, may, more := &t.records.sides[atClient], t.mayFail(), ""
 	switch {
 	case c.failed == 0 || t.lab.Overload:
 		return ""
@@ -285,7 +285,7 @@ const cpuSlack = 50 * time.Millisecond
 // all its life until then, which counts in ticks where it counts in nothing finer.
 func (t *trialRunner) accounts() string {
 	for i, side := range sides {
-		own, kernel := t.course.cpu[i], t.course.usage[i][1].CPU
+		own, kernel := t.records.ends[i].CPU, t.course.usage[i][1].CPU
 		switch {
 		case own < 0:
 			return fmt.Sprintf("the %s reports %v of CPU time for its run", side, own)
@@ -299,7 +299,7 @@ func (t *trialRunner) accounts() string {
 
 // bytes: both sides saw the same bodies.
 func (t *trialRunner) bytes() string {
-	client, server := &t.course.sides[atClient], &t.course.sides[atServer]
+	client, server := &t.records.sides[atClient], &t.records.sides[atServer]
 	if client.failed > 0 || client.blind || (client.out == server.in && client.in == server.out) {
 		return ""
 	}
@@ -310,7 +310,7 @@ func (t *trialRunner) bytes() string {
 // littlesLaw: mean number in the system = throughput × mean time in it; in a
 // closed loop that number cannot exceed the connections (Jain 1991, chapter 30).
 func (t *trialRunner) littlesLaw() string {
-	c := &t.course.sides[atClient]
+	c := &t.records.sides[atClient]
 	if t.setup.Rate > 0 || c.last == 0 {
 		return ""
 	}
@@ -324,7 +324,7 @@ func (t *trialRunner) littlesLaw() string {
 
 // driver: under open load the client must have had time to send when it was due.
 func (t *trialRunner) driver() string {
-	c := &t.course.sides[atClient]
+	c := &t.records.sides[atClient]
 	if t.setup.Rate == 0 || c.last == 0 {
 		return ""
 	}
@@ -336,9 +336,9 @@ func (t *trialRunner) driver() string {
 	if cpus == 0 {
 		return ""
 	}
-	cpu := t.course.cpu[atClient]
+	cpu := t.records.ends[atClient].CPU
 	if cpu == 0 {
-		cpu = max(0, t.course.cpuOf(atClient)-cpuSlack)
+		cpu = max(0, t.course.cpuOf(atClient, 0)-cpuSlack)
 	}
 	share, on := float64(cpu)/float64(c.last)/float64(cpus), ""
 	if share < busiest {
@@ -365,7 +365,7 @@ func (t *trialRunner) lowerRate(then string) string {
 // all that a runtime does beside, which compiles and collects garbage on CPUs that requests do not need.
 func (t *trialRunner) driverCPUs() int {
 	here := t.clientCPUs()
-	if t.course.cpu[atClient] > 0 {
+	if t.records.ends[atClient].CPU > 0 {
 		return min(max(1, here), t.setup.Concurrency)
 	}
 	return here

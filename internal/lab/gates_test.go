@@ -13,9 +13,9 @@ import (
 // sound is a trial that passes every gate.
 func sound() *trialRunner {
 	t := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Requests: 2, Concurrency: 1}}, nil)
-	t.course.sides[atClient] = accumulator{n: 2, out: 20, in: 10, last: int64(time.Second),
+	t.records.sides[atClient] = accumulator{n: 2, out: 20, in: 10, last: int64(time.Second),
 		busy: int64(900 * time.Millisecond)}
-	t.course.sides[atServer] = accumulator{n: 2, out: 10, in: 20}
+	t.records.sides[atServer] = accumulator{n: 2, out: 10, in: 20}
 	return t
 }
 
@@ -27,14 +27,14 @@ func (t *trialRunner) lossyNON(loss float64) {
 
 // failing lets some of the requests fail at the client; the server served all.
 func (t *trialRunner) failing(requests, failed int) {
-	t.setup.Requests, t.course.sides[atClient].n, t.course.sides[atServer].n = requests, requests, requests
-	t.course.sides[atClient].failed = failed
+	t.setup.Requests, t.records.sides[atClient].n, t.records.sides[atServer].n = requests, requests, requests
+	t.records.sides[atClient].failed = failed
 }
 
 // driven gives the client a rate and so many CPUs, and the CPU time that it says and that the kernel counts.
 func (t *trialRunner) driven(own, counted time.Duration, cpus int) {
 	t.setup.Rate, t.setup.Client.Device = 1e5, "local"
-	t.course.cpu[atClient], t.course.usage[atClient][1].CPU = own, max(own, counted)
+	t.records.ends[atClient].CPU, t.course.usage[atClient][1].CPU = own, max(own, counted)
 	t.lab.Plan.Study.Pin.Client = []int{0, 1, 2, 3}[:cpus]
 }
 
@@ -45,14 +45,14 @@ func TestGates(t *testing.T) {
 		want  string
 	}{
 		{"a sound trial", func(*trialRunner) {}, ""},
-		{"a request missing", func(r *trialRunner) { r.course.sides[atClient].n = 1 },
+		{"a request missing", func(r *trialRunner) { r.records.sides[atClient].n = 1 },
 			"1 requests were recorded, 2 were requested"},
-		{"no request at all", func(r *trialRunner) { r.setup.Requests = 0; r.course.sides[atClient].n = 0 },
+		{"no request at all", func(r *trialRunner) { r.setup.Requests = 0; r.records.sides[atClient].n = 0 },
 			"no request was sent"},
-		{"the server counts otherwise", func(r *trialRunner) { r.course.sides[atServer].n = 3 },
+		{"the server counts otherwise", func(r *trialRunner) { r.records.sides[atServer].n = 3 },
 			"the client counted 2 requests, the server 3"},
 		{"a wrong answer", func(r *trialRunner) {
-			r.course.sides[atClient].failed, r.course.sides[atClient].why = 1, "answer is not sorted"
+			r.records.sides[atClient].failed, r.records.sides[atClient].why = 1, "answer is not sorted"
 		}, "first failure: answer is not sorted"},
 		{"a loss on a link that loses", func(r *trialRunner) {
 			r.setup.Link.Up.Loss = 0.05
@@ -76,23 +76,23 @@ func TestGates(t *testing.T) {
 			r.failing(20, 5)
 		}, "5 of 20 requests failed"},
 		{"failures where the server may be overloaded", func(r *trialRunner) {
-			r.lab.Overload, r.course.sides[atClient].failed = true, 1
+			r.lab.Overload, r.records.sides[atClient].failed = true, 1
 		}, ""},
 		{"a client that is late", func(r *trialRunner) {
-			r.course.late = NewLateness(1, time.Millisecond)
-			r.course.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+			r.records.late = NewLateness(1, time.Millisecond)
+			r.records.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "p99 2ms of 1ms allowed"},
 		{"a client that is late at a rate that a search chose", func(r *trialRunner) {
-			r.lab.Overload, r.lab.MostLate, r.course.late = true, time.Millisecond, NewLateness(1, time.Millisecond)
-			r.course.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+			r.lab.Overload, r.lab.MostLate, r.records.late = true, time.Millisecond, NewLateness(1, time.Millisecond)
+			r.records.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "for a while; drive it from another machine, or free a CPU for it, or allow more with --late"},
 		{"a client of which few requests are late, and too many for the objective", func(r *trialRunner) {
-			r.lab.LateShare, r.course.late = 0.999, NewLateness(1, time.Millisecond)
+			r.lab.LateShare, r.records.late = 0.999, NewLateness(1, time.Millisecond)
 			for i := range 500 {
 				due := time.Duration(i) * time.Second
-				r.course.late.Add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
+				r.records.late.Add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
 			}
-			r.course.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
+			r.records.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
 		}, "p99.9 1s of 1ms allowed"},
 		{"a lab that was stopped", func(r *trialRunner) {
 			r.course.stall = 3 * time.Second
@@ -100,18 +100,18 @@ func TestGates(t *testing.T) {
 		{"a lab that waited for its CPU a little", func(r *trialRunner) {
 			r.course.stall = time.Second
 		}, ""},
-		{"an impossible record", func(r *trialRunner) { r.course.sides[atServer].wrong = "request 1 has a negative phase" },
+		{"an impossible record", func(r *trialRunner) { r.records.sides[atServer].wrong = "request 1 has a negative phase" },
 			"the server's record of request 1"},
-		{"bodies that differ", func(r *trialRunner) { r.course.sides[atServer].in = 21 }, "the server received 21 B"},
-		{"more under way than connections", func(r *trialRunner) { r.course.sides[atClient].busy = int64(2 * time.Second) },
+		{"bodies that differ", func(r *trialRunner) { r.records.sides[atServer].in = 21 }, "the server received 21 B"},
+		{"more under way than connections", func(r *trialRunner) { r.records.sides[atClient].busy = int64(2 * time.Second) },
 			"on average 2.00 requests were in flight on 1 connections"},
 		{"a driver that is the bottleneck",
-			func(r *trialRunner) { r.setup.Rate = 1e5; r.course.cpu[atClient] = 850 * time.Millisecond }, "busy for 85 %"},
+			func(r *trialRunner) { r.setup.Rate = 1e5; r.records.ends[atClient].CPU = 850 * time.Millisecond }, "busy for 85 %"},
 		{"the same at a rate that a search chose", func(r *trialRunner) {
-			r.lab.Overload, r.setup.Rate, r.course.cpu[atClient] = true, 1e5, 850*time.Millisecond
+			r.lab.Overload, r.setup.Rate, r.records.ends[atClient].CPU = true, 1e5, 850*time.Millisecond
 		}, "it measures itself; drive it from another machine, or free a CPU for it"},
 		{"the same in a closed loop, where it may",
-			func(r *trialRunner) { r.course.cpu[atClient] = 850 * time.Millisecond }, ""},
+			func(r *trialRunner) { r.records.ends[atClient].CPU = 850 * time.Millisecond }, ""},
 		{"the same on a second CPU, with one request under way", func(r *trialRunner) {
 			r.driven(850*time.Millisecond, 0, 2)
 		}, "busy for 85 % of the run:"},

@@ -166,9 +166,9 @@ func (j *joint) measure(ctx context.Context, run stack.Run, client *recorder, se
 	if err != nil {
 		return err
 	}
-	j.own = &jointSink{recorder: client}
+	j.own = &jointSink{recorder: client, joint: j}
 	return j.together(ctx, j.compare, func(ctx context.Context, h *helping) error {
-		h.sink = &jointSink{recorder: client, other: true}
+		h.sink = &jointSink{recorder: client, joint: j, other: true}
 		_, err := h.session.Measure(ctx, h.share(j, run), h.sink, nil)
 		return err
 	}, func(ctx context.Context) (err error) {

@@ -10,6 +10,7 @@ import (
 // A jointSink is the records of one bench's client on their way to the trial's.
 type jointSink struct {
 	*recorder
+	joint *joint
 	other bool          // not ours: the trial's records do not end with these
 	shift time.Duration // how much later than the first this bench began
 	base  uint64        // the last seq of the benches before
@@ -22,7 +23,7 @@ type jointSink struct {
 func (s *jointSink) Record(x measure.Exchange) error {
 	if s.n == 0 {
 		s.base = s.recorder.sums.check.highest
-		if l := s.recorder.trial.course.late; l != nil {
+		if l := s.recorder.records.late; l != nil {
 			l.anew()
 		}
 	}
@@ -45,5 +46,5 @@ func (s *jointSink) End(e stack.End) error {
 	if s.other {
 		return nil
 	}
-	return s.recorder.End(s.recorder.trial.joint.end(e))
+	return s.recorder.End(s.joint.end(e))
 }

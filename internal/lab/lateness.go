@@ -125,17 +125,17 @@ func (t *trialRunner) noteWaits(w measure.Waits) {
 
 // late: the client sent when it was due, as far as the server let it.
 func (t *trialRunner) late() string {
-	if t.course.late == nil {
+	if t.records.late == nil {
 		return ""
 	}
-	t.noteWaits(t.course.late.Waits())
-	limit := t.course.late.limit
+	t.noteWaits(t.records.late.Waits())
+	limit := t.records.late.limit
 	if limit == 0 {
 		return ""
 	}
-	t.findings.note("lateness_p99", "s", t.course.late.within(0.99).Seconds())
+	t.findings.note("lateness_p99", "s", t.records.late.within(0.99).Seconds())
 	share := max(0.99, t.lab.LateShare)
-	got := t.course.late.within(share)
+	got := t.records.late.within(share)
 	if got <= limit {
 		return ""
 	}

@@ -65,13 +65,13 @@ func TestWhoseLatenessIsJudged(t *testing.T) {
 		if got := r.mostLate(); got != tt.want {
 			t.Errorf("%s: %v, not %v", tt.what, got, tt.want)
 		}
-		r.recorder(atServer)
-		if r.course.late != nil {
+		r.records.recorder(atServer)
+		if r.records.late != nil {
 			t.Errorf("%s: the server's records are judged", tt.what)
 		}
-		if r.recorder(atClient); (r.course.late == nil) != (tt.rate == 0) ||
-			r.course.late != nil && r.course.late.limit != tt.want {
-			t.Errorf("%s: judged: %+v", tt.what, r.course.late)
+		if r.records.recorder(atClient); (r.records.late == nil) != (tt.rate == 0) ||
+			r.records.late != nil && r.records.late.limit != tt.want {
+			t.Errorf("%s: judged: %+v", tt.what, r.records.late)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func longEnough(requests int, least time.Duration, warmUp stack.WarmUp) time.Dur
 // tooFew says that a run limited by time had fewer requests than the study wants. One in which requests failed that may
 // has as many as it has: to refuse the time that a failure takes would keep the lucky trials.
 func (t *trialRunner) tooFew() string {
-	c, want := &t.course.sides[atClient], t.setup.Requests
+	c, want := &t.records.sides[atClient], t.setup.Requests
 	n := c.n
 	if t.setup.MinDuration == 0 || n >= want || c.failed > 0 && t.mayFail() != nil {
 		return ""

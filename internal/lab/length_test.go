@@ -34,7 +34,7 @@ func TestRunsAreLongEnough(t *testing.T) {
 func TestTooFewRequestsForALeastTime(t *testing.T) {
 	r := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Requests: 5, MinDuration: time.Second}}, nil)
 	for n, want := range map[int]string{4: "at least 5 were requested", 5: "", 900: ""} {
-		r.course.sides[atClient].n, r.course.sides[atServer].n = n, n
+		r.records.sides[atClient].n, r.records.sides[atServer].n = n, n
 		if got := r.counts(); !says(got, want) && !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%d requests: got %q, want %q", n, got, want)
 		}

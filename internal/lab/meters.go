@@ -355,16 +355,16 @@ func (m *meters) model(context.Context) error {
 		if !ok {
 			return fmt.Errorf("%w: no power profile %q", errLab, name)
 		}
-		if !r.course.knowsCPU(i) {
+		if !r.course.knowsCPU(i, r.records.ends[i].CPU) {
 			continue // a model of half the work is none
 		}
-		t := &r.course.sides[i]
+		t := &r.records.sides[i]
 		bytes, onWire := t.in+t.out, 0.0
 		if r.course.onWire > 0 {
 			bytes, onWire = r.course.onWire, 1
 		}
 		m.findings.note(string(sides[i])+"_model_on_wire", "1", onWire)
-		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.course.cpuOf(i),
+		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.course.cpuOf(i, r.records.ends[i].CPU),
 			Bytes: bytes, Wakes: t.n})
 		power := gross / window.Length().Seconds()
 		m.addEnergy(sides[i], gross, net, power, store.Modelled)
@@ -389,7 +389,7 @@ func (m *meters) keepModel(side measure.Side, power float64, run energy.Window) 
 
 // addEnergy adds the responses; per request, energy is net of idle.
 func (m *meters) addEnergy(side measure.Side, gross, net, power float64, method store.Method) {
-	n := float64(max(1, m.trial.course.sides[atClient].n))
+	n := float64(max(1, m.trial.records.sides[atClient].n))
 	for _, x := range []struct {
 		response string
 		v        float64

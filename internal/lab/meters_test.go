@@ -150,7 +150,7 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 		one, _, _ := attachedTrial(t, l)
 		waited := 0
 		one.attachments.still = func(context.Context, time.Time) error {
-			if n, m := one.course.sides[atClient].n, one.course.sides[atServer].n; n+m > 0 {
+			if n, m := one.records.sides[atClient].n, one.records.sides[atServer].n; n+m > 0 {
 				t.Errorf("%d records of the client and %d of the server were fetched", n, m)
 			}
 			waited++

@@ -25,8 +25,8 @@ func soundDevices() *trialRunner {
 	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
 	t.devices.result = r
 	t.course.asked.Duration = int64(r.Elapsed)
-	t.course.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
-	t.course.sides[atServer] = accumulator{n: 995}
+	t.records.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
+	t.records.sides[atServer] = accumulator{n: 995}
 	return t
 }
 
@@ -37,7 +37,7 @@ func TestGatesOfDevices(t *testing.T) {
 		want  string
 	}{
 		{"sound", func(*trialRunner, *population.Result) {}, ""},
-		{"all that was sent was served", func(t *trialRunner, _ *population.Result) { t.course.sides[atServer].n = 1020 },
+		{"all that was sent was served", func(t *trialRunner, _ *population.Result) { t.records.sides[atServer].n = 1020 },
 			""},
 		{"late", func(_ *trialRunner, r *population.Result) { r.LatenessP99 = 11 * time.Millisecond },
 			"the driver was late: 1 % of the requests left later than 11ms"},
@@ -61,10 +61,10 @@ func TestGatesOfDevices(t *testing.T) {
 		}, "none of 1000 requests was answered"},
 		{"nothing sent", func(_ *trialRunner, r *population.Result) { *r = population.Result{} }, "no request was sent"},
 		{"the server served fewer than were answered", func(t *trialRunner, _ *population.Result) {
-			t.course.sides[atServer].n = 989
+			t.records.sides[atServer].n = 989
 		}, "the server 989"},
 		{"the server served more than was sent", func(t *trialRunner, _ *population.Result) {
-			t.course.sides[atServer].n = 1021
+			t.records.sides[atServer].n = 1021
 		}, "the server 1021"},
 		{"its own sums", func(_ *trialRunner, r *population.Result) { r.Failed = 9 },
 			"990 requests were answered and 9 failed"},
@@ -128,7 +128,7 @@ func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
 	for _, elapsed := range []time.Duration{20 * time.Millisecond, 5 * time.Second, 9 * time.Second} {
 		r := soundDevices()
 		r.course.asked.Duration = int64(5 * time.Second)
-		r.devices.result.Elapsed, r.course.sides[atClient].last = elapsed, int64(elapsed)
+		r.devices.result.Elapsed, r.records.sides[atClient].last = elapsed, int64(elapsed)
 		r.devices.result.Notifications, r.devices.result.HeardLate = 510, 10
 		r.setup.Population.Observe = time.Minute
 		r.summarize()

@@ -2,8 +2,6 @@ package lab
 
 import (
 	"cmp"
-	"context"
-	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -14,11 +12,11 @@ import (
 // trial's accumulator. It is a stack.Sink. Its errors are the lab's own. The file is
 // written beside the reading of more records and the end of the programs: finish waits for it.
 type recorder struct {
-	trial *trialRunner
-	side  int
-	sums  *accumulator
-	batch []measure.Exchange
-	file  *filing // nil: not begun, or finished
+	records *records
+	side    int
+	sums    *accumulator
+	batch   []measure.Exchange
+	file    *filing // nil: not begun, or finished
 }
 
 // A filing is a file of exchanges that a goroutine writes.
@@ -34,30 +32,6 @@ type filed struct {
 	err   error
 }
 
-// recorder is that of one side, whose run begins now.
-func (t *trialRunner) recorder(side int) *recorder {
-	began := time.Now()
-	k := &recorder{trial: t, side: side, sums: &t.course.sides[side]}
-	k.sums.blind = t.setup.Options["hooks"] == "off" || existing(t.setup)
-	end, _, _ := t.side(side)
-	_, k.sums.uncounted = t.lab.Stacks[end.Stack].Deviates[stack.CountsBytes]
-	k.sums.check.unnumbered = k.sums.blind && side == atServer
-	if side == atClient && t.setup.Rate > 0 {
-		t.course.late = NewLateness(t.setup.Concurrency, t.mostLate())
-	}
-	k.sums.check.elapsed = func() time.Duration { return time.Since(began) }
-	t.course.recorders = append(t.course.recorders, k)
-	return k
-}
-
-// keepRecords waits until both sides' records are in their files, and says why they are not whole.
-func (t *trialRunner) keepRecords(context.Context) (err error) {
-	for _, k := range t.course.recorders {
-		err = cmp.Or(err, k.finish())
-	}
-	return err
-}
-
 const batchSize = 4096 // records
 
 // begin makes room when the first record comes, so that only one side's are in memory.
@@ -66,16 +40,16 @@ func (k *recorder) begin() {
 		return
 	}
 	k.file = &filing{full: make(chan []measure.Exchange, 2), written: make(chan filed, 2), ended: make(chan error, 1)}
-	go k.file.write(k.file.full, k.trial.attempt, sides[k.side])
+	go k.file.write(k.file.full, k.records.attempt, sides[k.side])
 	k.batch = k.newBatch()
 	k.file.written <- filed{batch: k.newBatch()}
-	k.sums.reserve(sides[k.side], k.trial.setup.Requests, &k.trial.lab.spare)
+	k.sums.reserve(sides[k.side], k.records.setup.Requests, &k.records.lab.spare)
 }
 
 // newBatch has no more room than the trial's requests need.
 func (k *recorder) newBatch() []measure.Exchange {
 	n := batchSize
-	if expected := k.trial.setup.Requests; expected > 0 {
+	if expected := k.records.setup.Requests; expected > 0 {
 		n = min(n, expected)
 	}
 	return make([]measure.Exchange, 0, n)
@@ -100,7 +74,7 @@ func (f *filing) write(full <-chan []measure.Exchange, a *store.Attempt, side me
 func (k *recorder) Record(x measure.Exchange) error {
 	k.begin()
 	k.sums.add(x)
-	if l := k.trial.course.late; l != nil && k.side == atClient {
+	if l := k.records.late; l != nil && k.side == atClient {
 		l.Add(x)
 	}
 	if k.batch = append(k.batch, x); len(k.batch) < cap(k.batch) {
@@ -122,18 +96,18 @@ func (k *recorder) End(e stack.End) error {
 	k.file.full <- k.batch
 	close(k.file.full)
 	k.file.full, k.batch = nil, nil
-	t := k.trial
-	t.course.cpu[k.side], t.course.ends[k.side] = e.CPU, e
-	t.findings.results = append(t.findings.results, k.sums.results(sides[k.side])...)
-	if k.side == atClient && t.setup.Joint() {
+	r := k.records
+	r.ends[k.side] = e
+	r.findings.results = append(r.findings.results, k.sums.results(sides[k.side])...)
+	if k.side == atClient && r.setup.Joint() {
 		k.sums.thirds = [2]float64{} // the records are in the order of the benches
 	}
 	if k.side == atClient {
-		if err := t.devices.take(e, k.sums); err != nil {
+		if err := r.devices.take(e, k.sums); err != nil {
 			return err
 		}
 	}
-	k.sums.release(&t.lab.spare)
+	k.sums.release(&r.lab.spare)
 	return nil
 }
 

@@ -32,6 +32,7 @@ type trialRunner struct {
 	session     *stack.Session
 	course      course
 	devices     devices
+	records     records
 	findings    findings
 }
 
@@ -48,6 +49,7 @@ type attachments struct {
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
 	t := &trialRunner{task: newTask(l, p), attempt: a, devices: devices{asked: &p.Setup.Population}, course: course{zero: time.Now(), slept: l.suspended(),
 		others: len(l.Beside())}}
+	t.records = records{task: t.task, attempt: a, devices: &t.devices, findings: &t.findings}
 	places := &placement{task: t.task}
 	link := &linked{task: t.task, places: places}
 	sensor := &sensed{task: t.task, attempt: a, places: places}
@@ -102,7 +104,7 @@ func (t *trialRunner) steps() []step {
 		{"read the meters", t.read(with.meters)},
 		{"stop the other benches", t.read(with.joint)},
 		{"stop the programs", t.read(with.programs)},
-		{"keep the records", t.keepRecords},
+		{"keep the records", func(context.Context) error { return t.records.finish() }},
 		{"see the programs gone", t.seeGone},
 		{"unplug the sensor", t.read(with.sensor)},
 		{"read the packets", t.read(with.capture)},
@@ -211,10 +213,8 @@ func (t *trialRunner) abandon() {
 		a.close() // Subtle: also where before failed halfway, since attach lists a first
 	}
 	t.attached = nil
-	_ = t.keepRecords(context.Background()) // of what has failed already
-	for i := range t.course.sides {
-		t.course.sides[i].release(&t.lab.spare)
-	}
+	_ = t.records.finish() // of what has failed already
+	t.records.release()
 	t.attempt.Settle()
 }
 
@@ -272,7 +272,7 @@ func (t *trialRunner) measure(ctx context.Context) error {
 		return err
 	}
 	t.session.RunEnded = func() error { return t.ranOut(ctx) }
-	client, server := t.recorder(atClient), t.recorder(atServer)
+	client, server := t.records.recorder(atClient), t.records.recorder(atServer)
 	stalls := watchForStalls()
 	defer func() { t.course.stall = stalls.stop() }()
 	var err error

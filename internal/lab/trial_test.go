@@ -167,7 +167,7 @@ func TestRecordsAreKeptWhileProgramsGo(t *testing.T) {
 			p, conn, err := sound(ctx, on, c)
 			return notedEnd{p, func() {
 				awaited++
-				for _, k := range one.course.recorders {
+				for _, k := range one.records.recorders {
 					if k.file != nil {
 						t.Errorf("the %s's records were not kept when a program was awaited", sides[k.side])
 					}
@@ -179,8 +179,8 @@ func TestRecordsAreKeptWhileProgramsGo(t *testing.T) {
 			t.Error(err)
 		}
 		alive.Wait()
-		if awaited != 2 || len(one.course.recorders) != 2 {
-			t.Errorf("%d programs were awaited, %d sides recorded, want 2 of each", awaited, len(one.course.recorders))
+		if awaited != 2 || len(one.records.recorders) != 2 {
+			t.Errorf("%d programs were awaited, %d sides recorded, want 2 of each", awaited, len(one.records.recorders))
 		}
 	})
 }

@@ -85,9 +85,9 @@ func TestWaitsAreNoted(t *testing.T) {
 	for _, device := range []string{"local", "constrained-10"} {
 		r := sound()
 		r.setup.Rate, r.setup.Client.Device = 100, device
-		r.recorder(atClient)
+		r.records.recorder(atClient)
 		for _, x := range served(400, 1, 10*time.Millisecond, 0, func(int) time.Duration { return 44 * time.Millisecond }) {
-			r.course.late.Add(x)
+			r.records.late.Add(x)
 		}
 		if why := r.late(); why != "" {
 			t.Errorf("%s: %s", device, why)
@@ -109,7 +109,7 @@ func TestWaitsForAStreamAreNoted(t *testing.T) {
 	for connection, want := range map[string]float64{"multiplexed": 2, "per-request": 0} {
 		r := sound()
 		r.setup.Connection = connection
-		client := &r.course.sides[atClient]
+		client := &r.records.sides[atClient]
 		*client = accumulator{}
 		client.reserve(measure.Client, 3, new(spare))
 		for i, x := range []measure.Exchange{{Connection: time.Second, Sent: 2e9, Done: 3e9, Total: 3e9},
