@@ -74,9 +74,17 @@ func serverOf(address string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), err == nil
 }
 
-// countConnections asks the kernels of both programs, where they are two. Of what both know, the higher count holds:
+// connections are those that a trial's client has to its server, by the kernels of both programs.
+type connections struct {
+	task
+	programs *programs
+	census   [2]census // by the kernel of each side's program
+	most     int       // how many a client that is to keep them had, at least; 0: nobody knows
+}
+
+// count asks the kernels of both programs, where they are two. Of what both know, the higher count holds:
 // either may have forgotten some.
-func (t *trialRunner) countConnections(when int) {
+func (t *connections) count(when int) {
 	server, ok := serverOf(t.programs.url())
 	if connectionsAsked(t.setup) == 0 || !ok {
 		return
@@ -85,18 +93,18 @@ func (t *trialRunner) countConnections(when int) {
 		if side == atClient && t.programs.link.line == nil && t.programs.places.sameMachine() {
 			continue // the server's kernel knows both ends
 		}
-		c := &t.course.census[side]
+		c := &t.census[side]
 		c.take(when, p.process, server)
 		if when == afterRun {
-			t.course.connections = max(t.course.connections, c.had())
+			t.most = max(t.most, c.had())
 		}
 	}
 }
 
-// noteConnections says how many connections a client that is to keep its own was asked for, and had.
-func (t *trialRunner) noteConnections() {
-	if asked := connectionsAsked(t.setup); asked > 0 && t.course.connections > 0 {
-		t.findings.note("connections_asked", "1", float64(asked))
-		t.findings.note("connections_had", "1", float64(t.course.connections))
+// note says how many connections a client that is to keep its own was asked for, and had.
+func (t *connections) note(f *findings) {
+	if asked := connectionsAsked(t.setup); asked > 0 && t.most > 0 {
+		f.note("connections_asked", "1", float64(asked))
+		f.note("connections_had", "1", float64(t.most))
 	}
 }

@@ -185,11 +185,11 @@ func (in *inside) unpack() error {
 	}
 	t.programs.served = o.Served
 	c := &t.course
-	c.warmUp, c.phases, c.usage, c.connections = o.WarmUp, o.Phases, o.Usage, o.Connections
+	c.warmUp, c.phases, t.usage.of, t.connections.most = o.WarmUp, o.Phases, o.Usage, o.Connections
 	c.warmUp.Span = stack.Span{} // not on the lab's clock
-	for side := range c.usage {
-		for when := range c.usage[side] {
-			u := &c.usage[side][when]
+	for side := range t.usage.of {
+		for when := range t.usage.of[side] {
+			u := &t.usage.of[side][when]
 			u.CPU = time.Duration(float64(u.CPU) * in.on.CPUScale())
 			u.Waiting = time.Duration(float64(u.Waiting) * in.on.CPUScale())
 		}

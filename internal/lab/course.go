@@ -3,7 +3,6 @@ package lab
 import (
 	"time"
 
-	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -23,24 +22,6 @@ type course struct {
 	asked  stack.Run     // what the recorded run was to be
 	run    stack.Span    // the recorded run, on the clock of the session's process
 	phases stack.Phases
-	usage  [2][2]device.Usage // of each side, before and after the recorded run
-	idle   [2]time.Duration   // of the CPUs on which the programs may run, summed, likewise; 0: they are not both here
-	onWire int64              // B of the run's packets, both ways; 0: not captured
-	stall  time.Duration      // for which this lab did not run in the recorded run, the longest; 0: not looked at
-	census [2]census          // by the kernel of each side's program
-	// connections are how many a client that is to keep them had, at least; 0: nobody knows
-	connections int
-}
-
-// cpuOf is a side's CPU time in the recorded run, by its own account if it keeps one.
-func (c *course) cpuOf(side int, own time.Duration) time.Duration {
-	if own > 0 {
-		return own
-	}
-	return c.usage[side][1].CPU - c.usage[side][0].CPU
-}
-
-// knowsCPU says whether cpuOf holds all that the side used.
-func (c *course) knowsCPU(side int, own time.Duration) bool {
-	return own > 0 || !c.usage[side][1].Uncounted
+	onWire int64         // B of the run's packets, both ways; 0: not captured
+	stall  time.Duration // for which this lab did not run in the recorded run, the longest; 0: not looked at
 }

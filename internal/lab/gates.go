@@ -113,12 +113,12 @@ func (t *trialRunner) summarize() {
 		if i == atServer && existing(t.setup) {
 			continue
 		}
-		before, after := c.usage[i][0], c.usage[i][1]
+		before, after := t.usage.of[i][beforeRun], t.usage.of[i][behindRun]
 		switch {
-		case !c.knowsCPU(i, ends[i].CPU):
+		case !t.usage.knowsCPU(i, ends[i].CPU):
 			f.note("cpu_uncounted_"+string(side), "1", 1)
 		case client.n > 0:
-			one(side, "cpu", c.cpuOf(i, ends[i].CPU).Seconds()/float64(client.n))
+			one(side, "cpu", t.usage.cpu(i, ends[i].CPU).Seconds()/float64(client.n))
 		}
 		one(side, "peak_rss", float64(after.PeakRSS))
 		if i == atServer && after.Instructions > 0 && client.n > 0 {
@@ -135,7 +135,7 @@ func (t *trialRunner) summarize() {
 		}
 	}
 	if t.setup.Local() {
-		f.note("run_queue_wait_others", "s", t.waitForOthers().Seconds())
+		f.note("run_queue_wait_others", "s", t.usage.waitForOthers(c.run.Ended.Sub(c.run.Began), len(t.cpus())).Seconds())
 	}
 	f.note("requests", "1", float64(client.n))
 	f.note("failures", "1", float64(client.failed))
@@ -144,7 +144,7 @@ func (t *trialRunner) summarize() {
 	if n := ends[atClient].Reconnects; n > 0 {
 		f.note("reconnects", "1", float64(n))
 	}
-	t.noteConnections()
+	t.connections.note(f)
 	if client.waited > 0 && t.setup.Connection == "multiplexed" {
 		f.note("waited_for_stream", "1", float64(client.waited))
 		f.note("wait_for_stream", "s", time.Duration(client.wait).Seconds())
@@ -285,7 +285,7 @@ const cpuSlack = 50 * time.Millisecond
 // all its life until then, which counts in ticks where it counts in nothing finer.
 func (t *trialRunner) accounts() string {
 	for i, side := range sides {
-		own, kernel := t.records.ends[i].CPU, t.course.usage[i][1].CPU
+		own, kernel := t.records.ends[i].CPU, t.usage.of[i][behindRun].CPU
 		switch {
 		case own < 0:
 			return fmt.Sprintf("the %s reports %v of CPU time for its run", side, own)
@@ -338,7 +338,7 @@ func (t *trialRunner) driver() string {
 	}
 	cpu := t.records.ends[atClient].CPU
 	if cpu == 0 {
-		cpu = max(0, t.course.cpuOf(atClient, 0)-cpuSlack)
+		cpu = max(0, t.usage.cpu(atClient, 0)-cpuSlack)
 	}
 	share, on := float64(cpu)/float64(c.last)/float64(cpus), ""
 	if share < busiest {

@@ -34,7 +34,7 @@ func (t *trialRunner) failing(requests, failed int) {
 // driven gives the client a rate and so many CPUs, and the CPU time that it says and that the kernel counts.
 func (t *trialRunner) driven(own, counted time.Duration, cpus int) {
 	t.setup.Rate, t.setup.Client.Device = 1e5, "local"
-	t.records.ends[atClient].CPU, t.course.usage[atClient][1].CPU = own, max(own, counted)
+	t.records.ends[atClient].CPU, t.usage.of[atClient][1].CPU = own, max(own, counted)
 	t.lab.Plan.Study.Pin.Client = []int{0, 1, 2, 3}[:cpus]
 }
 

@@ -255,10 +255,10 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 // benches began, on our clock.
 func (j *joint) compare(ctx context.Context) error {
 	ended := time.Now()
-	if err := j.trial.readUsage(1); err != nil {
+	if err := j.trial.readUsage(behindRun); err != nil {
 		return err
 	}
-	j.trial.countConnections(afterRun)
+	j.trial.connections.count(afterRun)
 	if err := j.each(func(h *helping) error { return h.Conn.Call(ctx, opBegan, nil, &h.began) }); err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (j *joint) end(own stack.End) stack.End {
 // addUsage adds what the helpers' clients used.
 func (j *joint) addUsage() {
 	for when := range 2 {
-		u := &j.trial.course.usage[atClient][when]
+		u := &j.trial.usage.of[atClient][when]
 		for _, h := range j.helpers {
 			v := h.usage[when]
 			u.CPU += v.CPU

@@ -65,13 +65,12 @@ func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
 		if got, want := len(r.cpus()), map[string]int{one: 1, two: 2}[tt.placement]; got != want {
 			t.Fatalf("%s: the programs are on %d CPUs, want %d", tt.placement, got, want)
 		}
-		r.course.run = stack.Span{Began: time.Unix(0, 0), Ended: time.Unix(0, int64(1000*time.Millisecond))}
 		for side := range sides {
-			r.course.usage[side][1] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
+			r.usage.of[side][1] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
 				Waiting: tt.waited[side] * time.Millisecond}
 		}
-		r.course.idle = [2]time.Duration{time.Hour, time.Hour + tt.idle*time.Millisecond}
-		if got := r.waitForOthers(); got != tt.want*time.Millisecond {
+		r.usage.idle = [2]time.Duration{time.Hour, time.Hour + tt.idle*time.Millisecond}
+		if got := r.usage.waitForOthers(time.Second, len(r.cpus())); got != tt.want*time.Millisecond {
 			t.Errorf("CPU %v, waited %v: got %v, want %v ms", tt.cpu, tt.waited, got, int64(tt.want))
 		}
 	}

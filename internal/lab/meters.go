@@ -208,10 +208,10 @@ func (m *meters) after(ctx context.Context) (findings, error) {
 // programs CPU time as well, and energy, so they wait.
 func (t *trialRunner) ranOut(ctx context.Context) error {
 	ended := time.Now()
-	if err := t.readUsage(1); err != nil {
+	if err := t.readUsage(behindRun); err != nil {
 		return err
 	}
-	t.countConnections(afterRun)
+	t.connections.count(afterRun)
 	return t.attachments.still(ctx, ended)
 }
 
@@ -355,7 +355,7 @@ func (m *meters) model(context.Context) error {
 		if !ok {
 			return fmt.Errorf("%w: no power profile %q", errLab, name)
 		}
-		if !r.course.knowsCPU(i, r.records.ends[i].CPU) {
+		if !r.usage.knowsCPU(i, r.records.ends[i].CPU) {
 			continue // a model of half the work is none
 		}
 		t := &r.records.sides[i]
@@ -364,7 +364,7 @@ func (m *meters) model(context.Context) error {
 			bytes, onWire = r.course.onWire, 1
 		}
 		m.findings.note(string(sides[i])+"_model_on_wire", "1", onWire)
-		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.course.cpuOf(i, r.records.ends[i].CPU),
+		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.usage.cpu(i, r.records.ends[i].CPU),
 			Bytes: bytes, Wakes: t.n})
 		power := gross / window.Length().Seconds()
 		m.addEnergy(sides[i], gross, net, power, store.Modelled)

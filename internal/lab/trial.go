@@ -33,6 +33,8 @@ type trialRunner struct {
 	course      course
 	devices     devices
 	records     records
+	usage       usage
+	connections connections
 	findings    findings
 }
 
@@ -54,6 +56,7 @@ func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
 	link := &linked{task: t.task, places: places}
 	sensor := &sensed{task: t.task, attempt: a, places: places}
 	t.programs = &programs{trial: t, places: places, link: link, sensor: sensor}
+	t.connections = connections{task: t.task, programs: t.programs}
 	t.joint = &joint{trial: t}
 	meters := &meters{trial: t}
 	t.attachments = attachments{
@@ -248,7 +251,7 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 }
 
 func (t *trialRunner) warmUp(ctx context.Context) error {
-	defer t.countConnections(whenWarm)
+	defer t.connections.count(whenWarm)
 	run, wanted := t.warmUpRun()
 	if !wanted {
 		return nil
@@ -268,7 +271,7 @@ func (t *trialRunner) warmUp(ctx context.Context) error {
 
 // measure drives the recorded run and fetches both sides' records.
 func (t *trialRunner) measure(ctx context.Context) error {
-	if err := t.readUsage(0); err != nil {
+	if err := t.readUsage(beforeRun); err != nil {
 		return err
 	}
 	t.session.RunEnded = func() error { return t.ranOut(ctx) }
@@ -288,21 +291,13 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	return t.programs.explain(err)
 }
 
-// readUsage reads both programs' usage before (0) or after (1) the recorded run.
+// readUsage takes one of the readings of what both programs use.
 func (t *trialRunner) readUsage(when int) error {
+	var cpus []int
 	if t.setup.Local() {
-		t.course.idle[when] = kernel.Idle(t.cpus())
+		cpus = t.cpus()
 	}
-	for side, p := range t.programs.both() {
-		if p == nil {
-			continue
-		}
-		var err error
-		if t.course.usage[side][when], err = p.process.Usage(); err != nil {
-			return p.explain("ended in mid-trial", fmt.Errorf("%w: %w", errGone, err))
-		}
-	}
-	return nil
+	return t.usage.read(when, t.programs.both(), cpus)
 }
 
 func (t *trialRunner) commit(context.Context) error {
@@ -318,8 +313,7 @@ func (t *trialRunner) commit(context.Context) error {
 // timeless keeps no times of a trial one of whose sides ran where instructions
 // are counted: they would be the counter's.
 func (t *trialRunner) timeless() {
-	u := t.course.usage
-	if u[atClient][1].Instructions+u[atServer][1].Instructions == 0 {
+	if !t.usage.instructions() {
 		return
 	}
 	t.findings.results = slices.DeleteFunc(t.findings.results, func(x store.Result) bool {
