@@ -20,14 +20,19 @@ import (
 
 // A capture is a trial's packets at the client, where the study asks for them.
 type capture struct {
-	trial  *trialRunner
-	places *placement
-	link   *linked
+	task
+	attempt      *store.Attempt
+	places       *placement
+	link         *linked
+	programs     *programs
+	conversation *conversation
+	records      *records
 
 	server    *url.URL
 	recording *packet.Recording // nil: none runs
 	total     bool              // bytes are counted over the whole run, not for each request
 	keep      io.WriteCloser    // nil: packets are not kept
+	onWire    int64             // B of the run's packets, both ways; 0: not captured
 }
 
 // packetQuantities are the asked responses that packets give, of a study or of one of
@@ -51,7 +56,7 @@ func Captured(s *study.Setup) bool { return s.Capture != "off" && !s.Joint() }
 
 // before captures the server's port from before the client connects.
 func (c *capture) before(ctx context.Context) error {
-	t := c.trial
+	t := &c.task
 	if !NeedsPackets(t.lab.Plan.Study) || !Captured(t.setup) {
 		return nil
 	}
@@ -59,7 +64,7 @@ func (c *capture) before(ctx context.Context) error {
 		!t.lab.Plan.Study.Packets {
 		return nil // those of a million devices for nothing
 	}
-	u, err := url.Parse(t.programs.url())
+	u, err := url.Parse(c.programs.url())
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func (c *capture) before(ctx context.Context) error {
 	}
 	o.Sizes = c.total
 	if t.lab.Plan.Study.Packets {
-		if c.keep, err = t.attempt.Packets(tapped); err != nil {
+		if c.keep, err = c.attempt.Packets(tapped); err != nil {
 			return labFault(err)
 		}
 		o.Keep = c.keep
@@ -188,19 +193,19 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 	if len(captured.Problems) > 0 {
 		return fmt.Errorf("packet capture: %s", captured.Problems[0])
 	}
-	n := c.trial.records.sides[atClient].n
-	run := captured.Between(c.trial.course.run.Began, c.trial.course.run.Ended)
+	n := c.records.sides[atClient].n
+	run := captured.Between(c.conversation.run.Began, c.conversation.run.Ended)
 	if n == 0 || run.Bytes == 0 {
 		return errors.New("packet capture: no packet was seen in the recorded run")
 	}
 	if run.Refusal != "" {
 		return fmt.Errorf("packet capture: %s", run.Refusal)
 	}
-	for _, q := range packetQuantities(c.trial.lab.Plan.Study, c.trial.setup) {
+	for _, q := range packetQuantities(c.lab.Plan.Study, c.setup) {
 		sum := run.Bytes
 		switch q {
 		case packet.WireBytes:
-			c.trial.course.onWire = sum
+			c.onWire = sum
 		case packet.Packets:
 			sum = run.Packets
 		case packet.Retransmissions:
@@ -237,7 +242,7 @@ func (c *capture) after(ctx context.Context) (f findings, err error) {
 	if err != nil {
 		return f, fmt.Errorf("capture packets: %w", err)
 	}
-	wanted := packetQuantities(c.trial.lab.Plan.Study, c.trial.setup)
+	wanted := packetQuantities(c.lab.Plan.Study, c.setup)
 	if len(wanted) == 0 {
 		return f, nil
 	}
@@ -261,8 +266,8 @@ func (c *capture) after(ctx context.Context) (f findings, err error) {
 // where it is lost, the kernel sends it again.
 func (c *capture) closing(ctx context.Context) {
 	const patience = 15 * time.Second // a FIN that is lost twice, on a link of seconds
-	l, linked := c.trial.link()
-	if !linked || c.trial.setup.Connection != "per-request" {
+	l, linked := c.task.link()
+	if !linked || c.setup.Connection != "per-request" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience+4*(l.Up.Delay+l.Down.Delay))
@@ -277,9 +282,9 @@ func (c *capture) closing(ctx context.Context) {
 
 // selection is the recorded run's part of the capture.
 func (c *capture) selection(wanted []measure.Quantity) packet.Selection {
-	t := c.trial
-	client := &t.records.sides[atClient]
-	return packet.Selection{Unit: OnWire(t.setup, c.server.Scheme), Skip: t.course.warmUp.Client, Count: client.n,
+	t := &c.task
+	client := &c.records.sides[atClient]
+	return packet.Selection{Unit: OnWire(t.setup, c.server.Scheme), Skip: c.conversation.warmUp.Client, Count: client.n,
 		Quantities: wanted, Failed: client.lost,
 		Whole: t.setup.Connection == "per-request"}
 }
@@ -291,7 +296,7 @@ func (c *capture) contradicted(captured packet.Capture) error {
 	if c.places.at[atClient].network != nil {
 		return nil // an emulated machine's clock is its own: a counted or a slowed one runs behind the wire's
 	}
-	client := &c.trial.records.sides[atClient]
+	client := &c.records.sides[atClient]
 	s := c.selection([]measure.Quantity{packet.DelayToData})
 	said, what := client.busy, "round trips"
 	if s.Unit == packet.PerConnection {
@@ -326,13 +331,13 @@ func clockFault(what string, said, onWire time.Duration) error {
 // is that of all. Those of requests that failed are in no sample.
 func (c *capture) noteOnWire(captured packet.Capture, wanted []measure.Quantity) {
 	if slices.Contains(wanted, packet.WireBytes) {
-		c.trial.course.onWire = captured.OnWire(c.selection(wanted))
+		c.onWire = captured.OnWire(c.selection(wanted))
 	}
 }
 
 // keepSamples stores the samples and adds their figures.
 func (c *capture) keepSamples(samples []measure.Sample, wanted []measure.Quantity, f *findings) error {
-	w, err := c.trial.attempt.Samples(store.Source{Side: measure.Client, Instrument: "packet", Method: store.Measured})
+	w, err := c.attempt.Samples(store.Source{Side: measure.Client, Instrument: "packet", Method: store.Measured})
 	if err == nil {
 		err = errors.Join(w.Append(samples), w.Close())
 	}
@@ -364,12 +369,12 @@ func (c *capture) keepSamples(samples []measure.Sample, wanted []measure.Quantit
 
 // tooFew: bodies are part of what was on the wire, unless they were compressed.
 func (c *capture) tooFew(onWire stat.Within) string {
-	t := &c.trial.records.sides[atClient]
+	t := &c.records.sides[atClient]
 	if t.failed > 0 {
 		return "" // their bodies are counted, their packets are not
 	}
 	bodies := float64(t.out + t.in)
-	if total := onWire.Mean * float64(onWire.N); total < bodies && c.trial.setup.Options["coding"] != "gzip" {
+	if total := onWire.Mean * float64(onWire.N); total < bodies && c.setup.Options["coding"] != "gzip" {
 		return fmt.Sprintf("bodies of %.0f B in %.0f B on the wire", bodies, total)
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/instrument/packet"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -15,17 +16,17 @@ func TestModelsTakeTheBytesOfFailedRequests(t *testing.T) {
 	for range 5 {
 		captured.Exchanges = append(captured.Exchanges, packet.UDPCall{Call: packet.Call{Out: packet.Traffic{Bytes: 80}}})
 	}
-	r := &trialRunner{task: task{setup: &study.Setup{}}}
-	r.course.warmUp.Client = 1
-	r.records.sides[atClient] = accumulator{n: 4, failed: 2, lost: map[uint64]bool{1: true, 4: true}}
-	c := &capture{trial: r, server: &url.URL{Scheme: "coap"}}
+	r := &records{}
+	r.sides[atClient] = accumulator{n: 4, failed: 2, lost: map[uint64]bool{1: true, 4: true}}
+	c := &capture{task: task{setup: &study.Setup{}}, server: &url.URL{Scheme: "coap"}, records: r,
+		conversation: &conversation{warmUp: stack.WarmUp{Client: 1}}}
 	c.noteOnWire(captured, []measure.Quantity{packet.Delay})
-	if r.course.onWire != 0 {
-		t.Errorf("got %d B where wire_bytes is not asked", r.course.onWire)
+	if c.onWire != 0 {
+		t.Errorf("got %d B where wire_bytes is not asked", c.onWire)
 	}
 	c.noteOnWire(captured, []measure.Quantity{packet.Delay, packet.WireBytes})
-	if r.course.onWire != 4*80 {
-		t.Errorf("got %d B on the wire, want %d", r.course.onWire, 4*80)
+	if c.onWire != 4*80 {
+		t.Errorf("got %d B on the wire, want %d", c.onWire, 4*80)
 	}
 }
 
@@ -35,7 +36,7 @@ func TestPacketsOfDevicesAreNotCapturedForNothing(t *testing.T) {
 		r := sound()
 		r.lab.Plan.Study.Responses, r.lab.Plan.Study.Packets = []study.Word{{Text: "wire_bytes"}}, keep
 		r.setup.Population.Devices, r.setup.LeaveOut = 10, []string{"wire_bytes"}
-		c := &capture{trial: r}
+		c := r.attachments.capture
 		if err := c.before(t.Context()); (err != nil) != captured { // there is no URL whose port to capture
 			t.Errorf("packets kept %v: %v", keep, err)
 		}

@@ -184,7 +184,7 @@ func (in *inside) unpack() error {
 		return fmt.Errorf("%s; see %s", o.Failed, t.programs.server.log)
 	}
 	t.programs.served = o.Served
-	c := &t.course
+	c := &t.conversation
 	c.warmUp, c.phases, t.usage.of, t.connections.most = o.WarmUp, o.Phases, o.Usage, o.Connections
 	c.warmUp.Span = stack.Span{} // not on the lab's clock
 	for side := range t.usage.of {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -19,7 +18,7 @@ import (
 // invalid.
 func (t *trialRunner) check(context.Context) error {
 	t.summarize()
-	if why := t.slept(); why != "" {
+	if why := t.surroundings.slept(); why != "" {
 		return errors.New("no figure of it holds")
 	}
 	for _, gate := range t.gates() {
@@ -32,27 +31,6 @@ func (t *trialRunner) check(context.Context) error {
 		}
 	}
 	return nil
-}
-
-// mostSlept is what two readings of clocks may differ by where the machine did not sleep.
-const mostSlept = time.Millisecond
-
-// suspended is for how long this machine has slept since it was started.
-func (l *Lab) suspended() time.Duration {
-	if l.slept != nil {
-		return l.slept()
-	}
-	return kernel.Suspended()
-}
-
-// slept says that the machine was suspended in the middle of the trial: time-outs do not run then, but
-// packets, peers and the power that a meter sums do.
-func (t *trialRunner) slept() string {
-	if d := t.lab.suspended() - t.course.slept; d > mostSlept {
-		return fmt.Sprintf("this machine was suspended for %s during the trial",
-			study.DurationText(d.Round(time.Millisecond)))
-	}
-	return ""
 }
 
 // gates say why the trial is invalid, or nothing.
@@ -82,11 +60,13 @@ func (t *trialRunner) gatesOfDevices() []func() string {
 }
 
 // stated is for how long requests are sent, as the study says.
-func (t *trialRunner) stated() time.Duration { return max(time.Duration(t.course.asked.Duration), 1) }
+func (t *trialRunner) stated() time.Duration {
+	return max(time.Duration(t.conversation.asked.Duration), 1)
+}
 
 // summarize adds throughput, CPU and memory, and the quality record.
 func (t *trialRunner) summarize() {
-	f, c := &t.findings, &t.course
+	f, c := &t.findings, &t.conversation
 	client, server, ends := &t.records.sides[atClient], &t.records.sides[atServer], t.records.ends
 	one := func(side measure.Side, response string, v float64) {
 		f.results = append(f.results, single(side, response, v))
@@ -159,7 +139,7 @@ func (t *trialRunner) summarize() {
 	if !existing(t.setup) {
 		f.note("requests_at_server", "1", float64(server.n))
 	}
-	if n := max(c.others, len(t.lab.Beside())); n > 0 {
+	if n := t.surroundings.otherLabs(); n > 0 {
 		f.note("other_labs", "1", float64(n))
 	}
 	f.note("span", "s", time.Duration(client.last).Seconds())

@@ -95,10 +95,10 @@ func TestGates(t *testing.T) {
 			r.records.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
 		}, "p99.9 1s of 1ms allowed"},
 		{"a lab that was stopped", func(r *trialRunner) {
-			r.course.stall = 3 * time.Second
+			r.surroundings.stall = 3 * time.Second
 		}, "this lab did not run for 3s of the trial"},
 		{"a lab that waited for its CPU a little", func(r *trialRunner) {
-			r.course.stall = time.Second
+			r.surroundings.stall = time.Second
 		}, ""},
 		{"an impossible record", func(r *trialRunner) { r.records.sides[atServer].wrong = "request 1 has a negative phase" },
 			"the server's record of request 1"},

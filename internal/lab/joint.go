@@ -27,11 +27,13 @@ type Helper struct {
 // joint is the part of other benches in a trial: a client on each, which begins at the same instant
 // as ours. Their records become those of one client.
 type joint struct {
-	trial   *trialRunner
-	helpers []*helping
-	began   time.Duration // when our client was told to, on our clock
-	own     *jointSink    // of our client
-	apart   time.Duration // the largest difference of the instants of two benches, bound included
+	task
+	attempt  *store.Attempt
+	programs *programs
+	helpers  []*helping
+	began    time.Duration // when our client was told to, on our clock
+	own      *jointSink    // of our client
+	apart    time.Duration // the largest difference of the instants of two benches, bound included
 }
 
 // A helping is one helper in a trial.
@@ -53,11 +55,11 @@ type helping struct {
 // leastLead is how long before they begin the benches are told to.
 const leastLead = 20 * time.Millisecond
 
-func (j *joint) wanted() bool { return j.trial.setup.Joint() }
+func (j *joint) wanted() bool { return j.setup.Joint() }
 
 // before starts a client on each of the other benches.
 func (j *joint) before(context.Context) error {
-	t := j.trial
+	t := &j.task
 	if !j.wanted() {
 		return nil
 	}
@@ -72,9 +74,9 @@ func (j *joint) before(context.Context) error {
 
 // start starts the clients, which connect to the server.
 func (j *joint) start(ctx context.Context) error {
-	t := j.trial
+	t := &j.task
 	return j.each(func(h *helping) error {
-		args := helpArgs{Trial: t.plan.ID, URL: t.programs.url()}
+		args := helpArgs{Trial: t.plan.ID, URL: j.programs.url()}
 		if !existing(t.setup) {
 			var err error
 			if args.Credentials, err = carried(t.credentials(atClient)); err != nil {
@@ -132,20 +134,19 @@ func (h *helping) blame(err error) error {
 }
 
 // warmUp has all clients send what nobody records. The server is asked for its count when all have ended.
-func (j *joint) warmUp(ctx context.Context, run stack.Run) error {
-	all := &j.trial.course.warmUp
-	err := j.together(ctx, nil, func(ctx context.Context, h *helping) (err error) {
+func (j *joint) warmUp(ctx context.Context, run stack.Run) (all stack.WarmUp, err error) {
+	err = j.together(ctx, nil, func(ctx context.Context, h *helping) (err error) {
 		h.warmUp, err = h.session.WarmUp(ctx, h.share(j, run))
 		return err
 	}, func(ctx context.Context) (err error) {
-		*all, err = j.trial.session.WarmUp(ctx, run)
-		return j.trial.programs.explain(err)
+		all, err = j.programs.session.WarmUp(ctx, run)
+		return j.programs.explain(err)
 	})
 	for _, h := range j.helpers {
 		all.Client += h.warmUp.Client
 		all.Add(h.warmUp.Failures)
 	}
-	return err
+	return all, err
 }
 
 // share is a helper's part of a run: the same load, with arrivals of its own.
@@ -159,24 +160,26 @@ func (h *helping) share(j *joint, run stack.Run) stack.Run {
 }
 
 // measure has all clients begin at one instant. The records of the other benches come before ours,
-// one bench after the other, when all runs have ended.
-func (j *joint) measure(ctx context.Context, run stack.Run, client *recorder, server stack.Sink) error {
-	t := j.trial
+// one bench after the other, when all runs have ended. How that ends is the same as without other benches.
+func (j *joint) measure(ctx context.Context, run stack.Run, client *recorder, server stack.Sink,
+	ends runEnd) (ours stack.Span, err error) {
 	at, err := j.agree(ctx)
 	if err != nil {
-		return err
+		return ours, err
 	}
 	j.own = &jointSink{recorder: client, joint: j}
-	return j.together(ctx, j.compare, func(ctx context.Context, h *helping) error {
+	compare := func(ctx context.Context) error { return j.compare(ctx, ends) }
+	err = j.together(ctx, compare, func(ctx context.Context, h *helping) error {
 		h.sink = &jointSink{recorder: client, joint: j, other: true}
 		_, err := h.session.Measure(ctx, h.share(j, run), h.sink, nil)
 		return err
 	}, func(ctx context.Context) (err error) {
 		sleepUntil(at)
 		j.began = kernel.Monotonic()
-		t.course.run, err = t.session.Measure(ctx, run, j.own, server)
-		return t.programs.explain(err)
+		ours, err = j.programs.session.Measure(ctx, run, j.own, server)
+		return j.programs.explain(err)
 	})
+	return ours, err
 }
 
 // agree measures the clocks, and tells all benches when to begin: the instant on our clock.
@@ -219,7 +222,7 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 			}
 		}()
 	}
-	j.trial.session.RunEnded = func() error {
+	j.programs.session.RunEnded = func() error {
 		for _, h := range j.helpers {
 			if err := wait(h.arrived); err != nil {
 				return err
@@ -238,7 +241,7 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 		}
 		return nil
 	}
-	defer func() { j.trial.session.RunEnded = nil }()
+	defer func() { j.programs.session.RunEnded = nil }()
 	err := ours(ctx)
 	if err != nil {
 		fail(err)
@@ -253,12 +256,11 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 
 // compare takes what the run cost, and what the clocks say when it has ended: the instants at which
 // benches began, on our clock.
-func (j *joint) compare(ctx context.Context) error {
+func (j *joint) compare(ctx context.Context, ends runEnd) error {
 	ended := time.Now()
-	if err := j.trial.readUsage(behindRun); err != nil {
+	if err := ends.cost(); err != nil {
 		return err
 	}
-	j.trial.connections.count(afterRun)
 	if err := j.each(func(h *helping) error { return h.Conn.Call(ctx, opBegan, nil, &h.began) }); err != nil {
 		return err
 	}
@@ -276,8 +278,7 @@ func (j *joint) compare(ctx context.Context) error {
 		h.sink.shift = h.at() - first
 	}
 	j.apart = j.farthest()
-	j.addUsage()
-	return j.trial.attachments.still(ctx, ended)
+	return ends.still(ctx, ended)
 }
 
 // driverBusy is driver for each bench.
@@ -285,7 +286,7 @@ func (j *joint) driverBusy(busiest float64) string {
 	for bench, s := range j.sinks() {
 		if share := float64(s.end.CPU) / float64(max(s.last, 1)); share >= busiest {
 			return fmt.Sprintf("the client%s was busy for %.0f %% of the run: at %g requests per second it measures itself; "+
-				"lower the rate", of(bench), 100*share, j.trial.setup.Rate)
+				"lower the rate", of(bench), 100*share, j.setup.Rate)
 		}
 	}
 	return ""
@@ -328,9 +329,9 @@ func (j *joint) end(own stack.End) stack.End {
 }
 
 // addUsage adds what the helpers' clients used.
-func (j *joint) addUsage() {
-	for when := range 2 {
-		u := &j.trial.usage.of[atClient][when]
+func (j *joint) addUsage(to *usage) {
+	for when := range to.of[atClient] {
+		u := &to.of[atClient][when]
 		for _, h := range j.helpers {
 			v := h.usage[when]
 			u.CPU += v.CPU
@@ -348,18 +349,18 @@ func (j *joint) keep() error {
 	if !j.wanted() {
 		return nil
 	}
-	out := store.Joint{Apart: j.apart, Allowed: j.trial.setup.MostApart()}
+	out := store.Joint{Apart: j.apart, Allowed: j.setup.MostApart()}
 	at := uint64(1)
 	for _, h := range j.helpers {
 		out.Benches = append(out.Benches, store.JointBench{Bench: h.Bench, First: at, Requests: h.sink.n,
 			Began: h.sink.shift, Ahead: h.before.Ahead, Bound: h.bound()})
 		at += uint64(h.sink.n)
 	}
-	out.Benches = append(out.Benches, store.JointBench{Bench: j.trial.lab.Bench, First: at, Requests: j.own.n,
+	out.Benches = append(out.Benches, store.JointBench{Bench: j.lab.Bench, First: at, Requests: j.own.n,
 		Began: j.own.shift})
 	b, err := json.MarshalIndent(out, "", "  ")
 	if err == nil {
-		err = j.trial.attempt.Keep(store.JointFile, append(b, '\n'))
+		err = j.attempt.Keep(store.JointFile, append(b, '\n'))
 	}
 	return labFault(err)
 }
@@ -387,7 +388,7 @@ func (j *joint) stop(ctx context.Context, h *helping) error {
 	if err := h.Conn.Call(ctx, opStop, nil, &e); err != nil {
 		return err
 	}
-	path, told := logNames(j.trial.attempt, "call-"+h.Bench+".log")
+	path, told := logNames(j.attempt, "call-"+h.Bench+".log")
 	if len(e.Log) > 0 {
 		if err := os.WriteFile(path, e.Log, 0o644); err != nil {
 			return labFault(err)

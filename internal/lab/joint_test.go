@@ -92,7 +92,7 @@ func TestFarthest(t *testing.T) {
 
 // A trial is invalid whose benches began too far apart.
 func TestTooFarApart(t *testing.T) {
-	j := &joint{trial: &trialRunner{task: task{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}}
+	j := &joint{task: task{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}
 	for apart, want := range map[time.Duration]string{10 * time.Millisecond: "",
 		10*time.Millisecond + time.Microsecond: "the benches began up to 10.001ms apart, as far as their clocks tell; 10ms is allowed"} {
 		j.apart = apart
@@ -158,7 +158,7 @@ func (k *killable) Kill() device.Exit {
 func TestOneFailsAll(t *testing.T) {
 	for _, who := range []string{"a", "b", "ours", "a late", "b late"} {
 		conn := answering(t, func(context.Context, string, json.RawMessage, []*rpc.Stream) (any, error) { return nil, nil })
-		j := &joint{trial: &trialRunner{session: &stack.Session{}}}
+		j := &joint{programs: &programs{session: &stack.Session{}}}
 		for _, name := range []string{"a", "b"} {
 			j.helpers = append(j.helpers, &helping{Helper: Helper{Bench: name, Conn: conn}, session: &stack.Session{}})
 		}
@@ -178,7 +178,7 @@ func TestOneFailsAll(t *testing.T) {
 			return run(ctx, h.Bench,
 				h.session)
 		},
-			func(ctx context.Context) error { return run(ctx, "ours", j.trial.session) })
+			func(ctx context.Context) error { return run(ctx, "ours", j.programs.session) })
 		if !errors.Is(err, fails) || who != "ours" && !strings.Contains(err.Error(), "bench "+who[:1]) {
 			t.Errorf("%s fails: got %v", who, err)
 		}

@@ -295,7 +295,7 @@ func (c *conductor) conduct(ctx context.Context, wave []study.Trial) error {
 func (c *conductor) settle(one *trialRunner, failure error) error {
 	if failure != nil {
 		c.outcome.Invalid++
-		err := one.attempt.Invalidate(shorten(failure.Error()), one.log(), one.findings.quality)
+		err := one.attempt.Invalidate(shorten(failure.Error()), one.programs.failed(), one.findings.quality)
 		if err != nil {
 			return err
 		}

@@ -26,5 +26,5 @@ func (t *trialRunner) tooFew() string {
 		return ""
 	}
 	return fmt.Sprintf("%d requests were recorded in %s, at least %d were requested: the run was slower than its warm-up",
-		n, study.DurationText(time.Duration(t.course.asked.Duration)), want)
+		n, study.DurationText(time.Duration(t.conversation.asked.Duration)), want)
 }

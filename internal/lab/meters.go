@@ -125,19 +125,24 @@ const renewals = 12
 
 // meters are those of both sides' supplies, and the models where there is none.
 type meters struct {
-	trial    *trialRunner
-	sessions []*meterSession
-	findings findings
+	task
+	attempt      *store.Attempt
+	conversation *conversation
+	usage        *usage
+	records      *records
+	packets      *capture
+	zero         time.Time // from which instruments count
+	sessions     []*meterSession
+	findings     findings
 }
 
 // before starts the meters.
 func (m *meters) before(context.Context) error {
-	r := m.trial
-	for i, end := range [2]study.Side{r.setup.Client, r.setup.Server} {
-		if end.Meter == "" || strings.HasPrefix(end.Meter, modelMark) || !NeedsMeter(r.lab.Plan.Study) {
+	for i, end := range [2]study.Side{m.setup.Client, m.setup.Server} {
+		if end.Meter == "" || strings.HasPrefix(end.Meter, modelMark) || !NeedsMeter(m.lab.Plan.Study) {
 			continue
 		}
-		meter, ok := r.lab.Meters[end.Meter]
+		meter, ok := m.lab.Meters[end.Meter]
 		if !ok {
 			return fmt.Errorf("%w: meter %s is not open", errLab, end.Meter)
 		}
@@ -168,7 +173,7 @@ func (m *meters) idle(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	from := began.Add(settle).Sub(m.trial.course.zero)
+	from := began.Add(settle).Sub(m.zero)
 	for _, s := range m.sessions {
 		s.idle = energy.Window{From: from, To: from + idle}
 	}
@@ -176,11 +181,11 @@ func (m *meters) idle(ctx context.Context) error {
 }
 
 func (m *meters) observe(side measure.Side, spec string, meter instrument.Meter) *meterSession {
-	ctx, cancel := context.WithCancel(instrument.WithStart(context.Background(), m.trial.course.zero))
-	s := &meterSession{side: side, spec: spec, meter: meter, renewal: m.trial.lab.renewals[spec], stop: cancel,
+	ctx, cancel := context.WithCancel(instrument.WithStart(context.Background(), m.zero))
+	s := &meterSession{side: side, spec: spec, meter: meter, renewal: m.lab.renewals[spec], stop: cancel,
 		done: make(chan error, 1)}
 	emit := s.add
-	if watch := m.trial.lab.Watch; watch != nil {
+	if watch := m.lab.Watch; watch != nil {
 		t := thinner{tell: func(watts float64) { watch(side, watts) }}
 		emit = func(x measure.Sample) {
 			s.add(x)
@@ -193,8 +198,7 @@ func (m *meters) observe(side measure.Side, spec string, meter instrument.Meter)
 
 // window is a span on the clock of the readings.
 func (m *meters) window(s stack.Span) energy.Window {
-	zero := m.trial.course.zero
-	return energy.Window{From: s.Began.Sub(zero), To: s.Ended.Sub(zero)}
+	return energy.Window{From: s.Began.Sub(m.zero), To: s.Ended.Sub(m.zero)}
 }
 
 // after ends the meters after the idle behind the run, and gives the energy of
@@ -202,17 +206,6 @@ func (m *meters) window(s stack.Span) energy.Window {
 func (m *meters) after(ctx context.Context) (findings, error) {
 	err := m.read(ctx)
 	return m.findings, err
-}
-
-// ranOut takes what the run cost, when the client has ended it. Not after Measure: to print the records costs the
-// programs CPU time as well, and energy, so they wait.
-func (t *trialRunner) ranOut(ctx context.Context) error {
-	ended := time.Now()
-	if err := t.readUsage(behindRun); err != nil {
-		return err
-	}
-	t.connections.count(afterRun)
-	return t.attachments.still(ctx, ended)
 }
 
 // still waits until the meters have read the idle behind a run that ended then, which its window is widened into.
@@ -233,9 +226,9 @@ func (m *meters) still(ctx context.Context, ended time.Time) error {
 }
 
 func (m *meters) read(ctx context.Context) error {
-	window := m.window(m.trial.course.run)
+	window := m.window(m.conversation.run)
 	m.notePhases(window)
-	if err := m.still(ctx, m.trial.course.run.Ended); err != nil {
+	if err := m.still(ctx, m.conversation.run.Ended); err != nil {
 		return err
 	}
 	for _, s := range m.sessions {
@@ -259,7 +252,7 @@ func (m *meters) notePhases(run energy.Window) {
 			m.findings.note(name+"_to", "s", w.To.Seconds())
 		}
 	}
-	note("warm_up", m.window(m.trial.course.warmUp.Span))
+	note("warm_up", m.window(m.conversation.warmUp.Span))
 	if len(m.sessions) > 0 {
 		note("idle", m.sessions[0].idle)
 	}
@@ -268,8 +261,8 @@ func (m *meters) notePhases(run energy.Window) {
 
 // modelled says whether a side's energy is computed, not read.
 func (m *meters) modelled() bool {
-	s := m.trial.setup
-	return NeedsMeter(m.trial.lab.Plan.Study) &&
+	s := m.setup
+	return NeedsMeter(m.lab.Plan.Study) &&
 		(strings.HasPrefix(s.Client.Meter, modelMark) || strings.HasPrefix(s.Server.Meter, modelMark))
 }
 
@@ -288,7 +281,7 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 	if about.Modelled { // a profile and the load, read where the meter is: device:model:NAME
 		method = store.Modelled
 	}
-	w, err := m.trial.attempt.Samples(store.Source{Side: s.side, Instrument: about.Name, Method: method})
+	w, err := m.attempt.Samples(store.Source{Side: s.side, Instrument: about.Name, Method: method})
 	if err == nil {
 		err = errors.Join(w.Append(s.samples), w.Close())
 	}
@@ -297,7 +290,7 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 	}
 	trace := s.trace()
 	if trace.Renewal > 0 {
-		m.trial.lab.learn(s.spec, trace.Renewal)
+		m.lab.learn(s.spec, trace.Renewal)
 		m.findings.note(string(s.side)+"_meter_renewal", "s", trace.Renewal.Seconds())
 	}
 	idle, err := trace.MeasureIdle(s.idle)
@@ -332,7 +325,7 @@ func (m *meters) keepDoubts(s *meterSession, e energy.TrialEnergy) error {
 		"mean_W": e.MeanPower, "idle_W": e.Idle, "error_J": e.Error, "net_error_J": e.NetError, "doubts": doubts,
 	}, "", "  ")
 	if err == nil {
-		err = m.trial.attempt.Keep("energy-"+string(s.side)+".json", b)
+		err = m.attempt.Keep("energy-"+string(s.side)+".json", b)
 	}
 	if err != nil {
 		return labFault(err)
@@ -342,43 +335,41 @@ func (m *meters) keepDoubts(s *meterSession, e energy.TrialEnergy) error {
 
 // model adds modelled energy from CPU time and bytes: those on the wire where the trial
 // gives wire_bytes, else those of the bodies.
-func (m *meters) model(context.Context) error {
-	r := m.trial
+func (m *meters) model(context.Context) (f findings, err error) {
 	m.findings = findings{}
-	window := m.window(r.course.run)
-	for i, end := range []study.Side{r.setup.Client, r.setup.Server} {
+	window := m.window(m.conversation.run)
+	for i, end := range []study.Side{m.setup.Client, m.setup.Server} {
 		name, ok := strings.CutPrefix(end.Meter, modelMark)
-		if !ok || !NeedsMeter(r.lab.Plan.Study) {
+		if !ok || !NeedsMeter(m.lab.Plan.Study) {
 			continue
 		}
-		profile, ok := r.lab.Profiles[name]
+		profile, ok := m.lab.Profiles[name]
 		if !ok {
-			return fmt.Errorf("%w: no power profile %q", errLab, name)
+			return f, fmt.Errorf("%w: no power profile %q", errLab, name)
 		}
-		if !r.usage.knowsCPU(i, r.records.ends[i].CPU) {
+		if !m.usage.knowsCPU(i, m.records.ends[i].CPU) {
 			continue // a model of half the work is none
 		}
-		t := &r.records.sides[i]
+		t := &m.records.sides[i]
 		bytes, onWire := t.in+t.out, 0.0
-		if r.course.onWire > 0 {
-			bytes, onWire = r.course.onWire, 1
+		if m.packets.onWire > 0 {
+			bytes, onWire = m.packets.onWire, 1
 		}
 		m.findings.note(string(sides[i])+"_model_on_wire", "1", onWire)
-		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: r.usage.cpu(i, r.records.ends[i].CPU),
+		gross, net := profile.Energy(instrument.Load{Length: window.Length(), CPU: m.usage.cpu(i, m.records.ends[i].CPU),
 			Bytes: bytes, Wakes: t.n})
 		power := gross / window.Length().Seconds()
 		m.addEnergy(sides[i], gross, net, power, store.Modelled)
 		if err := m.keepModel(sides[i], power, window); err != nil {
-			return labFault(err)
+			return f, labFault(err)
 		}
 	}
-	r.findings.add(m.findings)
-	return nil
+	return m.findings, nil
 }
 
 // keepModel keeps the one thing a model knows of the run: its mean power.
 func (m *meters) keepModel(side measure.Side, power float64, run energy.Window) error {
-	w, err := m.trial.attempt.Samples(store.Source{Side: side, Instrument: "model", Method: store.Modelled})
+	w, err := m.attempt.Samples(store.Source{Side: side, Instrument: "model", Method: store.Modelled})
 	if err != nil {
 		return err
 	}
@@ -389,7 +380,7 @@ func (m *meters) keepModel(side measure.Side, power float64, run energy.Window) 
 
 // addEnergy adds the responses; per request, energy is net of idle.
 func (m *meters) addEnergy(side measure.Side, gross, net, power float64, method store.Method) {
-	n := float64(max(1, m.trial.records.sides[atClient].n))
+	n := float64(max(1, m.records.sides[atClient].n))
 	for _, x := range []struct {
 		response string
 		v        float64

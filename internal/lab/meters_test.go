@@ -69,12 +69,10 @@ func TestIdleLastsForEnoughValues(t *testing.T) {
 		{"on a board, a later one", gauge{renewal: 20 * time.Second, onBoard: true}, 20 * time.Second, 240 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &trialRunner{task: task{lab: &Lab{}}}
-			r.course.zero = time.Now()
+			m := &meters{task: task{lab: &Lab{}}, zero: time.Now()}
 			if tt.knew > 0 {
-				r.lab.learn("gauge", tt.knew)
+				m.lab.learn("gauge", tt.knew)
 			}
-			m := &meters{trial: r}
 			m.sessions = []*meterSession{m.observe(measure.Client, "gauge", tt.g)}
 			if err := m.idle(t.Context()); err != nil {
 				t.Fatal(err)
@@ -82,9 +80,9 @@ func TestIdleLastsForEnoughValues(t *testing.T) {
 			s := m.sessions[0]
 			margin := s.facts().Margin()
 			if got := s.idle.Length(); got < tt.want || got > tt.want+12*time.Second || s.idle.From < margin ||
-				time.Since(r.course.zero) < s.idle.To+margin {
+				time.Since(m.zero) < s.idle.To+margin {
 				t.Errorf("%s: idle %v of %v, ended %v later; want %v, and %v on both sides", tt.what, got, s.idle,
-					time.Since(r.course.zero)-s.idle.To, tt.want, margin)
+					time.Since(m.zero)-s.idle.To, tt.want, margin)
 			}
 			m.close()
 		})
@@ -112,14 +110,14 @@ func TestWhatAMeterModelsIsNotMeasured(t *testing.T) {
 			}
 			r := newTrialRunner(l, l.Plan.Trials[0], attempt)
 			defer r.abandon()
-			m := &meters{trial: r}
+			m := r.attachments.meters.(*meters)
 			m.sessions = []*meterSession{m.observe(measure.Client, "gauge", gauge{renewal: time.Second, models: models})}
 			if err := m.idle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			r.course.run.Began = time.Now()
+			r.conversation.run.Began = time.Now()
 			time.Sleep(time.Minute)
-			r.course.run.Ended = time.Now()
+			r.conversation.run.Ended = time.Now()
 			f, err := m.after(t.Context())
 			if err != nil || len(f.results) == 0 {
 				t.Fatalf("%d figures, %v", len(f.results), err)
@@ -161,9 +159,7 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		r := &trialRunner{task: task{lab: &Lab{}}}
-		r.course.zero = time.Now()
-		m := &meters{trial: r}
+		m := &meters{task: task{lab: &Lab{}}, zero: time.Now()}
 		m.sessions = []*meterSession{m.observe(measure.Client, "gauge", gauge{renewal: time.Second})}
 		time.Sleep(time.Minute)
 		ended := time.Now()

@@ -26,11 +26,11 @@ func TestPhasesAreKeptOnceAndOnlyIfTold(t *testing.T) {
 		t.Errorf("a client that told no phases has %v", got)
 	}
 	r := sound()
-	r.course.phases = stack.Phases{Discovery: 1300 * time.Millisecond, Metadata: 40 * time.Millisecond} // as "ready" tells
+	r.conversation.phases = stack.Phases{Discovery: 1300 * time.Millisecond, Metadata: 40 * time.Millisecond} // as "ready" tells
 	// as the warm-up's "end" tells
-	r.course.phases = r.course.phases.Or(stack.Phases{FirstInvoke: 2 * time.Millisecond})
+	r.conversation.phases = r.conversation.phases.Or(stack.Phases{FirstInvoke: 2 * time.Millisecond})
 	// nothing later changes it
-	r.course.phases = r.course.phases.Or(stack.Phases{Discovery: 1, FirstInvoke: 1})
+	r.conversation.phases = r.conversation.phases.Or(stack.Phases{Discovery: 1, FirstInvoke: 1})
 	got := told(r)
 	if len(got) != 3 || got["discovery"] != 1.3 || got["metadata"] != 0.04 || got["first_invoke"] != 0.002 {
 		t.Errorf("got %v", got)

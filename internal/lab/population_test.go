@@ -24,7 +24,7 @@ func soundDevices() *trialRunner {
 	r := &population.Result{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
 	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
 	t.devices.result = r
-	t.course.asked.Duration = int64(r.Elapsed)
+	t.conversation.asked.Duration = int64(r.Elapsed)
 	t.records.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
 	t.records.sides[atServer] = accumulator{n: 995}
 	return t
@@ -47,7 +47,7 @@ func TestGatesOfDevices(t *testing.T) {
 			r.CPU, r.Elapsed = 8*time.Second, 100*time.Second
 		}, "busy for 80 %"},
 		{"busy on two CPUs", func(_ *trialRunner, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
-		{"a lab that was stopped", func(t *trialRunner, _ *population.Result) { t.course.stall = 3 * time.Second },
+		{"a lab that was stopped", func(t *trialRunner, _ *population.Result) { t.surroundings.stall = 3 * time.Second },
 			"this lab did not run for 3s of the trial"},
 		{"an outage", func(t *trialRunner, r *population.Result) {
 			t.setup.Population.Outage.For, r.Withheld = time.Second, 1
@@ -103,7 +103,7 @@ func TestCountsOfDevicesAreOfAll(t *testing.T) {
 
 func TestResponsesOfDevices(t *testing.T) {
 	r := soundDevices()
-	r.course.asked.Duration = int64(5 * time.Second)
+	r.conversation.asked.Duration = int64(5 * time.Second)
 	p := r.devices.result
 	p.BytesOut, p.BytesIn, p.Recovery = 50_000, 30_000, 12*time.Second
 	r.findings.results = []store.Result{{Side: measure.Client, Response: "serialization", N: 9},
@@ -127,7 +127,7 @@ func TestResponsesOfDevices(t *testing.T) {
 func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
 	for _, elapsed := range []time.Duration{20 * time.Millisecond, 5 * time.Second, 9 * time.Second} {
 		r := soundDevices()
-		r.course.asked.Duration = int64(5 * time.Second)
+		r.conversation.asked.Duration = int64(5 * time.Second)
 		r.devices.result.Elapsed, r.records.sides[atClient].last = elapsed, int64(elapsed)
 		r.devices.result.Notifications, r.devices.result.HeardLate = 510, 10
 		r.setup.Population.Observe = time.Minute

@@ -18,20 +18,23 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // programs are the trial's two processes, which its session speaks with.
 type programs struct {
-	trial  *trialRunner
-	places *placement
-	link   *linked
-	sensor *sensed
+	task
+	attempt *store.Attempt
+	places  *placement
+	link    *linked
+	sensor  *sensed
 
 	server, client *program
-	message        stack.Message // that the client sends
-	served         stack.Ready   // what the server said of itself
-	dir            string        // scratch folder of both on this machine
-	ioDir          string        // the server's, below the study's io_dir; empty: dir
+	session        *stack.Session // with both, once they run
+	message        stack.Message  // that the client sends
+	served         stack.Ready    // what the server said of itself
+	dir            string         // scratch folder of both on this machine
+	ioDir          string         // the server's, below the study's io_dir; empty: dir
 	ioLock         *os.File
 	logs           *logWatch
 }
@@ -59,7 +62,7 @@ const grace = 5 * time.Second
 
 // before starts both programs at once, since a virtual machine takes its time.
 func (p *programs) before(ctx context.Context) error {
-	t := p.trial
+	t := &p.task
 	var err error
 	if p.message, err = messageOf(t.plan); err != nil {
 		return err
@@ -73,7 +76,7 @@ func (p *programs) before(ctx context.Context) error {
 			return labFault(fmt.Errorf("io_dir: %w", err))
 		}
 	}
-	p.logs = watchLogs(t.attempt)
+	p.logs = watchLogs(p.attempt)
 	var server, client error
 	var starting sync.WaitGroup
 	if !existing(t.setup) {
@@ -81,7 +84,11 @@ func (p *programs) before(ctx context.Context) error {
 	}
 	starting.Go(func() { p.client, client = p.start(ctx, atClient) })
 	starting.Wait()
-	return cmp.Or(server, client)
+	if err := cmp.Or(server, client); err != nil {
+		return err
+	}
+	p.session = p.newSession()
+	return nil
 }
 
 // both are the two programs; nil: a side that has none.
@@ -90,7 +97,7 @@ func (p *programs) both() [2]*program { return [2]*program{atClient: p.client, a
 // start starts the program of one side. What cannot be started on the lab's
 // machine would not be in the next trial either.
 func (p *programs) start(ctx context.Context, side int) (*program, error) {
-	t := p.trial
+	t := &p.task
 	end, verb, pin := t.side(side)
 	d, ok := t.lab.Stacks[end.Stack]
 	if !ok {
@@ -106,7 +113,7 @@ func (p *programs) start(ctx context.Context, side int) (*program, error) {
 		c.Namespace = p.link.namespace(side)
 	}
 	one := &program{name: "stacks/" + d.Name + " " + verb, stack: d.Name}
-	one.logPath, one.log = logNames(t.attempt, verb+".log")
+	one.logPath, one.log = logNames(p.attempt, verb+".log")
 	c.Log = one.logPath
 	one.process, one.conn, err = t.lab.start(ctx, on.device, c)
 	switch {
@@ -128,14 +135,14 @@ func (l *Lab) start(ctx context.Context, on device.Device, c device.Command) (pr
 	return start(ctx, on, c)
 }
 
-func (p *programs) session() *stack.Session {
-	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.trial.lab.Plan.Study.Timeouts.Ready, EndWithin: grace,
-		Late: p.trial.overdue(), Sampled: populated(p.trial.setup)}
+func (p *programs) newSession() *stack.Session {
+	s := &stack.Session{Client: p.client.conn, ReadyWithin: p.lab.Plan.Study.Timeouts.Ready, EndWithin: grace,
+		Late: p.overdue(), Sampled: populated(p.setup)}
 	if p.server != nil {
 		s.Server = p.server.conn
 	}
-	if populated(p.trial.setup) {
-		p.client.conn.Devices = p.trial.lab.showDevices
+	if populated(p.setup) {
+		p.client.conn.Devices = p.lab.showDevices
 	}
 	return s
 }
@@ -147,20 +154,34 @@ func (p *programs) serve(ctx context.Context) (stack.Serve, error) {
 		return stack.Serve{}, err
 	}
 	secrets := p.places.secrets(atServer)
-	return p.trial.serve(host, p.message, secrets, p.scratch(), p.sensor.name), nil
+	return p.task.serve(host, p.message, secrets, p.scratch(), p.sensor.name), nil
+}
+
+// failed is the log that explains a failed trial best: the server's, unless only
+// the client wrote one.
+func (p *programs) failed() string {
+	for _, one := range []*program{p.server, p.client} {
+		if one == nil {
+			continue
+		}
+		if fi, err := os.Stat(one.logPath); err == nil && fi.Size() > 0 {
+			return one.log
+		}
+	}
+	return ""
 }
 
 // url is the server's.
 func (p *programs) url() string {
-	if existing(p.trial.setup) {
-		return p.trial.setup.URL
+	if existing(p.setup) {
+		return p.setup.URL
 	}
 	return p.served.URL
 }
 
 // call is the client's first line.
 func (p *programs) call() (stack.Call, error) {
-	t := p.trial
+	t := &p.task
 	if !existing(t.setup) {
 		call := t.call(p.url(), p.message, p.places.secrets(atClient))
 		return call, t.tellPopulation(&call)
@@ -179,7 +200,7 @@ func (p *programs) call() (stack.Call, error) {
 
 // keepReady writes what both programs said of themselves beside their logs.
 func (p *programs) keepReady(called stack.Ready) error {
-	s := p.trial.setup
+	s := p.setup
 	told := map[string]any{
 		"server": p.served, "client": called,
 		"stacks":  map[string]string{"server": s.Server.Stack, "client": s.Client.Stack},
@@ -187,7 +208,7 @@ func (p *programs) keepReady(called stack.Ready) error {
 	}
 	b, err := json.MarshalIndent(told, "", "  ")
 	if err == nil {
-		err = p.trial.attempt.Keep("ready.json", b)
+		err = p.attempt.Keep("ready.json", b)
 	}
 	return labFault(err)
 }
@@ -215,8 +236,8 @@ func (p *programs) explain(err error) error {
 // after ends both programs, whose connections may be closed a moment later: ended waits for that. Nothing is measured
 // any more, so the disk works meanwhile.
 func (p *programs) after(ctx context.Context) (findings, error) {
-	p.trial.attempt.Flush()
-	return findings{}, p.explain(p.trial.session.End(ctx))
+	p.attempt.Flush()
+	return findings{}, p.explain(p.session.End(ctx))
 }
 
 // ended waits for the ends of both processes and says what they left behind.

@@ -55,9 +55,9 @@ func longestStall(now func() time.Duration, ticks <-chan time.Time, ended <-chan
 
 // stalled: this lab ran all the time.
 func (t *trialRunner) stalled() string {
-	if t.course.stall <= max(mostStall, t.lab.MostLate) {
+	if t.surroundings.stall <= max(mostStall, t.lab.MostLate) {
 		return ""
 	}
 	return fmt.Sprintf("this lab did not run for %v of the trial, and its client may not have either: a signal (SIGSTOP) "+
-		"stopped it, or other programs took its CPU", t.course.stall.Round(time.Millisecond))
+		"stopped it, or other programs took its CPU", t.surroundings.stall.Round(time.Millisecond))
 }

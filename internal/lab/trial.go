@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,7 +12,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -25,44 +23,46 @@ type trialRunner struct {
 	task
 	attempt *store.Attempt
 
-	attachments attachments
-	attached    []attachment // begun, in order: closed in the opposite one
-	programs    *programs
-	joint       *joint
-	session     *stack.Session
-	course      course
-	devices     devices
-	records     records
-	usage       usage
-	connections connections
-	findings    findings
+	attachments  attachments
+	attached     []attachment // begun, in order: closed in the opposite one
+	programs     *programs
+	joint        *joint
+	conversation conversation
+	surroundings surroundings
+	devices      devices
+	records      records
+	usage        usage
+	connections  connections
+	findings     findings
 }
 
 // attachments are those of a trial, each with its place in the steps.
 type attachments struct {
 	devices, link, sensor, programs, joint, capture, meters attachment
 
-	idle  func(context.Context) error            // between warm-up and run: the meters measure the idle power
-	still func(context.Context, time.Time) error // behind the run, before its records are fetched: they read on
-	model func(context.Context) error            // when packets are read: energy without a meter is modelled
+	idle  func(context.Context) error             // between warm-up and run: the meters measure the idle power
+	still func(context.Context, time.Time) error  // behind the run, before its records are fetched: they read on
+	model func(context.Context) (findings, error) // when packets are read: energy without a meter is modelled
 }
 
 // newTrialRunner sets up one attempt. Nothing is started.
 func newTrialRunner(l *Lab, p study.Trial, a *store.Attempt) *trialRunner {
-	t := &trialRunner{task: newTask(l, p), attempt: a, devices: devices{asked: &p.Setup.Population}, course: course{zero: time.Now(), slept: l.suspended(),
-		others: len(l.Beside())}}
+	t := &trialRunner{task: newTask(l, p), attempt: a, surroundings: newSurroundings(l),
+		devices: devices{asked: &p.Setup.Population}}
 	t.records = records{task: t.task, attempt: a, devices: &t.devices, findings: &t.findings}
 	places := &placement{task: t.task}
 	link := &linked{task: t.task, places: places}
 	sensor := &sensed{task: t.task, attempt: a, places: places}
-	t.programs = &programs{trial: t, places: places, link: link, sensor: sensor}
+	t.programs = &programs{task: t.task, attempt: a, places: places, link: link, sensor: sensor}
 	t.connections = connections{task: t.task, programs: t.programs}
-	t.joint = &joint{trial: t}
-	meters := &meters{trial: t}
+	t.joint = &joint{task: t.task, attempt: a, programs: t.programs}
+	packets := &capture{task: t.task, attempt: a, places: places, link: link, programs: t.programs,
+		conversation: &t.conversation, records: &t.records}
+	meters := &meters{task: t.task, attempt: a, conversation: &t.conversation, usage: &t.usage, records: &t.records,
+		packets: packets, zero: time.Now()}
 	t.attachments = attachments{
 		devices: places, link: link, sensor: sensor, programs: t.programs, joint: t.joint,
-		capture: &capture{trial: t, places: places, link: link}, meters: meters, idle: meters.idle,
-		still: meters.still, model: meters.model,
+		capture: packets, meters: meters, idle: meters.idle, still: meters.still, model: meters.model,
 	}
 	return t
 }
@@ -108,11 +108,11 @@ func (t *trialRunner) steps() []step {
 		{"stop the other benches", t.read(with.joint)},
 		{"stop the programs", t.read(with.programs)},
 		{"keep the records", func(context.Context) error { return t.records.finish() }},
-		{"see the programs gone", t.seeGone},
+		{"see the programs gone", t.find(t.programs.ended)},
 		{"unplug the sensor", t.read(with.sensor)},
 		{"read the packets", t.read(with.capture)},
 		{"read the link", t.read(with.link)},
-		{"model the energy", with.model},
+		{"model the energy", t.find(with.model)},
 		{"check the trial", t.check},
 		{"keep the results", t.commit},
 	}
@@ -176,7 +176,7 @@ func (t *trialRunner) take(ctx context.Context, steps []step, tell func(t study.
 		if err == nil {
 			err = s.do(ctx)
 		}
-		if why := t.slept(); err != nil && why != "" {
+		if why := t.surroundings.slept(); err != nil && why != "" {
 			err = fmt.Errorf("%s: %w", why, err)
 		}
 		if err != nil {
@@ -196,18 +196,16 @@ func (t *trialRunner) attach(a attachment) func(context.Context) error {
 
 // read takes an attachment's findings.
 func (t *trialRunner) read(a attachment) func(context.Context) error {
+	return t.find(func(ctx context.Context) (findings, error) { return a.after(ctx) })
+}
+
+// find takes what something finds, also where it fails: it may explain that.
+func (t *trialRunner) find(in func(context.Context) (findings, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
-		f, err := a.after(ctx)
+		f, err := in(ctx)
 		t.findings.add(f)
 		return err
 	}
-}
-
-// seeGone waits until nothing of the programs runs any more.
-func (t *trialRunner) seeGone(ctx context.Context) error {
-	f, err := t.programs.ended(ctx)
-	t.findings.add(f)
-	return err
 }
 
 // abandon closes what was attached, the last first.
@@ -222,7 +220,6 @@ func (t *trialRunner) abandon() {
 }
 
 func (t *trialRunner) startServer(ctx context.Context) error {
-	t.session = t.programs.session()
 	if existing(t.setup) {
 		return nil
 	}
@@ -230,7 +227,7 @@ func (t *trialRunner) startServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.programs.served, err = t.session.StartServer(ctx, request)
+	t.programs.served, err = t.programs.session.StartServer(ctx, request)
 	return t.programs.explain(err)
 }
 
@@ -239,11 +236,11 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 	if err != nil {
 		return labFault(err)
 	}
-	called, err := t.session.StartClient(ctx, request)
+	called, err := t.programs.session.StartClient(ctx, request)
 	if err != nil {
 		return t.programs.explain(err)
 	}
-	t.course.phases = t.session.Phases
+	t.conversation.phases = t.programs.session.Phases
 	if err := t.joint.start(ctx); err != nil {
 		return err
 	}
@@ -258,11 +255,11 @@ func (t *trialRunner) warmUp(ctx context.Context) error {
 	}
 	var err error
 	if t.setup.Joint() {
-		err = t.joint.warmUp(ctx, run)
+		t.conversation.warmUp, err = t.joint.warmUp(ctx, run)
 	} else {
-		t.course.warmUp, err = t.session.WarmUp(ctx, run)
+		t.conversation.warmUp, err = t.programs.session.WarmUp(ctx, run)
 	}
-	t.course.phases = t.session.Phases
+	t.conversation.phases = t.programs.session.Phases
 	if err != nil {
 		return t.programs.explain(err)
 	}
@@ -274,21 +271,48 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	if err := t.readUsage(beforeRun); err != nil {
 		return err
 	}
-	t.session.RunEnded = func() error { return t.ranOut(ctx) }
+	ends, session := runEnd{cost: t.readCost, still: t.attachments.still}, t.programs.session
+	session.RunEnded = func() error { return ends.of(ctx) }
 	client, server := t.records.recorder(atClient), t.records.recorder(atServer)
 	stalls := watchForStalls()
-	defer func() { t.course.stall = stalls.stop() }()
+	defer func() { t.surroundings.stall = stalls.stop() }()
 	var err error
-	t.course.asked = t.recordedRun(t.course.warmUp)
+	c := &t.conversation
+	c.asked = t.recordedRun(c.warmUp)
 	if t.setup.Joint() {
-		if err = t.joint.measure(ctx, t.course.asked, client, server); err == nil {
+		if c.run, err = t.joint.measure(ctx, c.asked, client, server, ends); err == nil {
+			t.joint.addUsage(&t.usage)
 			err = t.joint.keep()
 		}
 	} else {
-		t.course.run, err = t.session.Measure(ctx, t.course.asked, client, server)
+		c.run, err = session.Measure(ctx, c.asked, client, server)
 	}
-	t.course.phases = t.session.Phases
+	c.phases = session.Phases
 	return t.programs.explain(err)
+}
+
+// A runEnd is what comes between the end of a run and its records. Not behind them: to print the records costs the
+// programs CPU time as well, and energy, so they wait.
+type runEnd struct {
+	cost  func() error                           // takes what the run cost
+	still func(context.Context, time.Time) error // waits for the meters
+}
+
+func (e runEnd) of(ctx context.Context) error {
+	ended := time.Now()
+	if err := e.cost(); err != nil {
+		return err
+	}
+	return e.still(ctx, ended)
+}
+
+// readCost takes what the run cost, when the client has ended it.
+func (t *trialRunner) readCost() error {
+	err := t.readUsage(behindRun)
+	if err == nil {
+		t.connections.count(afterRun)
+	}
+	return err
 }
 
 // readUsage takes one of the readings of what both programs use.
@@ -321,20 +345,6 @@ func (t *trialRunner) timeless() {
 	})
 }
 
-// log is the log that explains a failed trial best: the server's, unless only
-// the client wrote one.
-func (t *trialRunner) log() string {
-	for _, p := range []*program{t.programs.server, t.programs.client} {
-		if p == nil {
-			continue
-		}
-		if fi, err := os.Stat(p.logPath); err == nil && fi.Size() > 0 {
-			return p.log
-		}
-	}
-	return ""
-}
-
 // logNames are a log's path, and how people are told of it: below the results directory.
 func logNames(a *store.Attempt, name string) (path, told string) {
 	dir := a.Dir()
@@ -364,11 +374,3 @@ func start(ctx context.Context, on device.Device, c device.Command) (process, *s
 
 // errGone means that a program's process is not there any more.
 var errGone = errors.New("it is gone")
-
-// sideIndex is a side's place in what there are two of.
-func sideIndex(s measure.Side) int {
-	if s == measure.Server {
-		return atServer
-	}
-	return atClient
-}

@@ -10,7 +10,7 @@ import (
 
 // keepWarmUp writes why requests of the warm-up failed, which no record tells.
 func (t *trialRunner) keepWarmUp() error {
-	w := &t.course.warmUp
+	w := &t.conversation.warmUp
 	if w.Failed == 0 {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (t *trialRunner) keepWarmUp() error {
 
 // warm: a warm-up of which no request was answered warmed nothing up.
 func (t *trialRunner) warm() string {
-	w := &t.course.warmUp
+	w := &t.conversation.warmUp
 	if w.Failed == 0 || w.Failed < w.Client || t.lab.Overload || t.lostByLink(w.Failed, w.Client) {
 		return ""
 	}
