@@ -33,7 +33,7 @@ func TestModelsTakeTheBytesOfFailedRequests(t *testing.T) {
 // Of devices that give nothing that packets give, none are captured, unless they are to be kept.
 func TestPacketsOfDevicesAreNotCapturedForNothing(t *testing.T) {
 	for keep, captured := range map[bool]bool{false: false, true: true} {
-		r := sound()
+		r := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{}}, nil)
 		r.lab.Plan.Study.Responses, r.lab.Plan.Study.Packets = []study.Word{{Text: "wire_bytes"}}, keep
 		r.setup.Population.Devices, r.setup.LeaveOut = 10, []string{"wire_bytes"}
 		c := r.attachments.capture

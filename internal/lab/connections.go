@@ -101,10 +101,10 @@ func (t *connections) count(when int) {
 	}
 }
 
-// note says how many connections a client that is to keep its own was asked for, and had.
-func (t *connections) note(f *findings) {
-	if asked := connectionsAsked(t.setup); asked > 0 && t.most > 0 {
-		f.note("connections_asked", "1", float64(asked))
-		f.note("connections_had", "1", float64(t.most))
+// noteConnections says how many connections a client that is to keep its own was asked for, and had.
+func (e *evidence) noteConnections() {
+	if asked := connectionsAsked(e.setup); asked > 0 && e.connections > 0 {
+		e.findings.note("connections_asked", "1", float64(asked))
+		e.findings.note("connections_had", "1", float64(e.connections))
 	}
 }

@@ -12,21 +12,21 @@ import (
 )
 
 // failing is a trial of 100 requests of which so many fail, and a study that lets a share fail.
-func failing(may float64, failed, served int) *trialRunner {
+func failing(may float64, failed, served int) *evidence {
 	t := sound()
-	t.lab.Plan.Study.Failures, t.setup.Requests = &may, 100
-	c := &t.records.sides[atClient]
+	t.failures, t.setup.Requests = &may, 100
+	c := &t.sides[atClient]
 	c.n, c.failed, c.why = 100, failed, "HTTP status 500"
-	t.records.sides[atServer].n = served
+	t.sides[atServer].n = served
 	return t
 }
 
 func TestGatesOfFailures(t *testing.T) {
-	as := func(*trialRunner) {}
+	as := func(*evidence) {}
 	for _, tt := range []struct {
 		what   string
-		r      *trialRunner
-		change func(*trialRunner)
+		r      *evidence
+		change func(*evidence)
 		want   string
 	}{
 		{"as many as may", failing(0.2, 20, 100), as, ""},
@@ -36,37 +36,32 @@ func TestGatesOfFailures(t *testing.T) {
 			"HTTP status 500; to measure the service as it is, write failures: 50%"},
 		{"none may", failing(0, 1, 100), as, "1 of 100 requests failed, more than the 0 % of failures"},
 		{"none may, and none does", failing(0, 0, 100), as, ""},
-		{"none may, on a link that loses", failing(0, 1, 100), func(r *trialRunner) { r.setup.Link.Up.Loss = 0.05 },
+		{"none may, on a link that loses", failing(0, 1, 100), func(r *evidence) { r.lossy = true },
 			"more than the 0 % of failures"},
-		{"none may, where nobody sends again", failing(0, 1, 100), func(r *trialRunner) { r.lossyNON(0.05) },
+		{"none may, where nobody sends again", failing(0, 1, 100), func(r *evidence) { r.lossyNON(0.05) },
 			"more than the 0 % of failures"},
-		{"many may, on a link that loses", failing(0.5, 50, 100), func(r *trialRunner) { r.setup.Link.Up.Loss = 0.05 }, ""},
+		{"many may, on a link that loses", failing(0.5, 50, 100), func(r *evidence) { r.lossy = true }, ""},
 		{"all may, and all do", failing(1, 100, 100), as, ""},
 		{"none may, where the server may be overloaded", failing(0, 1, 100),
-			func(r *trialRunner) { r.lab.Overload = true }, ""},
-		{"a study that does not say", failing(0, 10, 100), func(r *trialRunner) { r.lab.Plan.Study.Failures = nil },
+			func(r *evidence) { r.overload = true }, ""},
+		{"a study that does not say", failing(0, 10, 100), func(r *evidence) { r.failures = nil },
 			"10 of 100 requests failed; first failure: HTTP status 500; to measure the service as it is, write failures: 20%"},
 		{"failures of which the server knows nothing", failing(0.2, 10, 90), as, ""},
 		{"an answer of which it knows nothing", failing(0.2, 10, 89), as,
 			"the client counted 90 answers, but the server served 89 requests"},
 		{"a request that was sent again in silence", failing(0.2, 10, 101), as,
 			"the client counted 100 requests, 10 of them failed; the server served 101"},
-		{"few requests in the time, since some failed", failing(0.2, 10, 100), func(r *trialRunner) {
+		{"few requests in the time, since some failed", failing(0.2, 10, 100), func(r *evidence) {
 			r.setup.Requests, r.setup.MinDuration = 1000, time.Second
 		}, ""},
-		{"few requests, of which none failed", failing(0.2, 0, 100), func(r *trialRunner) {
+		{"few requests, of which none failed", failing(0.2, 0, 100), func(r *evidence) {
 			r.setup.Requests, r.setup.MinDuration = 1000, time.Second
 		}, "100 requests were recorded in 0s, at least 1000 were requested"},
 		{"one that was sent again, as the client says", failing(0.2, 10, 101),
-			func(r *trialRunner) { r.records.ends[atClient].Repetitions = 1 }, ""},
+			func(r *evidence) { r.ends[atClient].Repetitions = 1 }, ""},
 	} {
 		tt.change(tt.r)
-		got := ""
-		for _, gate := range tt.r.gates() {
-			if got == "" {
-				got = gate()
-			}
-		}
+		got := tt.r.fault()
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}
@@ -86,13 +81,8 @@ func TestGatesOfFailuresOfDevices(t *testing.T) {
 	for may, want := range map[float64]string{0.01: "",
 		0.009: "10 of 1000 requests failed, more than the 0.9 % of failures"} {
 		r := soundDevices()
-		r.lab.Plan.Study.Failures = &may
-		got := ""
-		for _, gate := range r.gates() {
-			if got == "" {
-				got = gate()
-			}
-		}
+		r.failures = &may
+		got := r.fault()
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%g: got %q, want %q", may, got, want)
 		}
@@ -166,7 +156,7 @@ func TestFailedShareOfNone(t *testing.T) {
 	for _, said := range []bool{true, false} {
 		r := failing(0.1, 0, 100)
 		if !said {
-			r.lab.Plan.Study.Failures = nil
+			r.failures = nil
 		}
 		r.summarize()
 		var got []float64

@@ -11,141 +11,137 @@ import (
 )
 
 // sound is a trial that passes every gate.
-func sound() *trialRunner {
-	t := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Requests: 2, Concurrency: 1}}, nil)
-	t.records.sides[atClient] = accumulator{n: 2, out: 20, in: 10, last: int64(time.Second),
-		busy: int64(900 * time.Millisecond)}
-	t.records.sides[atServer] = accumulator{n: 2, out: 10, in: 20}
-	return t
+func sound() *evidence {
+	return &evidence{
+		setup: &study.Setup{Requests: 2, Concurrency: 1},
+		tallies: &tallies{sides: [2]accumulator{
+			atClient: {n: 2, out: 20, in: 10, last: int64(time.Second), busy: int64(900 * time.Millisecond)},
+			atServer: {n: 2, out: 10, in: 20},
+		}},
+		findings: new(findings),
+	}
 }
 
 // lossyNON makes the trial's requests non-confirmable ones, behind a link that loses.
-func (t *trialRunner) lossyNON(loss float64) {
-	t.setup.Transport, t.setup.Options = "coap", map[string]string{"confirmable": "off"}
-	t.setup.Link = study.Link{Text: "lossy", Up: study.Shape{Loss: loss}, Down: study.Shape{Loss: loss}}
+func (e *evidence) lossyNON(loss float64) {
+	e.setup.Transport, e.setup.Options = "coap", map[string]string{"confirmable": "off"}
+	e.lossy, e.link = true, link.Link{Up: link.Shape{Loss: loss}, Down: link.Shape{Loss: loss}}
 }
 
 // failing lets some of the requests fail at the client; the server served all.
-func (t *trialRunner) failing(requests, failed int) {
-	t.setup.Requests, t.records.sides[atClient].n, t.records.sides[atServer].n = requests, requests, requests
-	t.records.sides[atClient].failed = failed
+func (e *evidence) failing(requests, failed int) {
+	e.setup.Requests, e.sides[atClient].n, e.sides[atServer].n = requests, requests, requests
+	e.sides[atClient].failed = failed
 }
 
 // driven gives the client a rate and so many CPUs, and the CPU time that it says and that the kernel counts.
-func (t *trialRunner) driven(own, counted time.Duration, cpus int) {
-	t.setup.Rate, t.setup.Client.Device = 1e5, "local"
-	t.records.ends[atClient].CPU, t.usage.of[atClient][1].CPU = own, max(own, counted)
-	t.lab.Plan.Study.Pin.Client = []int{0, 1, 2, 3}[:cpus]
+func (e *evidence) driven(own, counted time.Duration, cpus int) {
+	e.setup.Rate, e.clientCPUs = 1e5, cpus
+	e.ends[atClient].CPU, e.usage.of[atClient][behindRun].CPU = own, max(own, counted)
 }
 
 func TestGates(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
-		spoil func(*trialRunner)
+		spoil func(*evidence)
 		want  string
 	}{
-		{"a sound trial", func(*trialRunner) {}, ""},
-		{"a request missing", func(r *trialRunner) { r.records.sides[atClient].n = 1 },
+		{"a sound trial", func(*evidence) {}, ""},
+		{"a request missing", func(r *evidence) { r.sides[atClient].n = 1 },
 			"1 requests were recorded, 2 were requested"},
-		{"no request at all", func(r *trialRunner) { r.setup.Requests = 0; r.records.sides[atClient].n = 0 },
+		{"no request at all", func(r *evidence) { r.setup.Requests = 0; r.sides[atClient].n = 0 },
 			"no request was sent"},
-		{"the server counts otherwise", func(r *trialRunner) { r.records.sides[atServer].n = 3 },
+		{"the server counts otherwise", func(r *evidence) { r.sides[atServer].n = 3 },
 			"the client counted 2 requests, the server 3"},
-		{"a wrong answer", func(r *trialRunner) {
-			r.records.sides[atClient].failed, r.records.sides[atClient].why = 1, "answer is not sorted"
+		{"a wrong answer", func(r *evidence) {
+			r.sides[atClient].failed, r.sides[atClient].why = 1, "answer is not sorted"
 		}, "first failure: answer is not sorted"},
-		{"a loss on a link that loses", func(r *trialRunner) {
-			r.setup.Link.Up.Loss = 0.05
+		{"a loss on a link that loses", func(r *evidence) {
+			r.lossy = true
 			r.failing(100, 5)
 		}, ""},
-		{"too many losses there", func(r *trialRunner) {
-			r.setup.Link.Up.Loss = 0.05
+		{"too many losses there", func(r *evidence) {
+			r.lossy = true
 			r.failing(100, 6)
 		}, "6 of 100 requests failed"},
-		{"losses that nobody sends again", func(r *trialRunner) {
+		{"losses that nobody sends again", func(r *evidence) {
 			r.lossyNON(0.05)
 			r.failing(20, 5)
 		}, ""},
-		{"more of them than the link explains", func(r *trialRunner) {
+		{"more of them than the link explains", func(r *evidence) {
 			r.lossyNON(0.05)
 			r.failing(20, 15)
 		}, "15 of 20 requests failed"},
-		{"as many where CoAP sends again", func(r *trialRunner) {
+		{"as many where CoAP sends again", func(r *evidence) {
 			r.lossyNON(0.05)
 			r.setup.Options = nil
 			r.failing(20, 5)
 		}, "5 of 20 requests failed"},
-		{"failures where the server may be overloaded", func(r *trialRunner) {
-			r.lab.Overload, r.records.sides[atClient].failed = true, 1
+		{"failures where the server may be overloaded", func(r *evidence) {
+			r.overload, r.sides[atClient].failed = true, 1
 		}, ""},
-		{"a client that is late", func(r *trialRunner) {
-			r.records.late = NewLateness(1, time.Millisecond)
-			r.records.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+		{"a client that is late", func(r *evidence) {
+			r.late = NewLateness(1, time.Millisecond)
+			r.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "p99 2ms of 1ms allowed"},
-		{"a client that is late at a rate that a search chose", func(r *trialRunner) {
-			r.lab.Overload, r.lab.MostLate, r.records.late = true, time.Millisecond, NewLateness(1, time.Millisecond)
-			r.records.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
+		{"a client that is late at a rate that a search chose", func(r *evidence) {
+			r.overload, r.mostLate, r.late = true, time.Millisecond, NewLateness(1, time.Millisecond)
+			r.late.Add(measure.Exchange{Due: 0, Sent: 2 * time.Millisecond, Done: 3 * time.Millisecond})
 		}, "for a while; drive it from another machine, or free a CPU for it, or allow more with --late"},
-		{"a client of which few requests are late, and too many for the objective", func(r *trialRunner) {
-			r.lab.LateShare, r.records.late = 0.999, NewLateness(1, time.Millisecond)
+		{"a client of which few requests are late, and too many for the objective", func(r *evidence) {
+			r.lateShare, r.late = 0.999, NewLateness(1, time.Millisecond)
 			for i := range 500 {
 				due := time.Duration(i) * time.Second
-				r.records.late.Add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
+				r.late.Add(measure.Exchange{Due: due, Sent: due, Done: due + 1})
 			}
-			r.records.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
+			r.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
 		}, "p99.9 1s of 1ms allowed"},
-		{"a lab that was stopped", func(r *trialRunner) {
-			r.surroundings.stall = 3 * time.Second
+		{"a lab that was stopped", func(r *evidence) {
+			r.stall = 3 * time.Second
 		}, "this lab did not run for 3s of the trial"},
-		{"a lab that waited for its CPU a little", func(r *trialRunner) {
-			r.surroundings.stall = time.Second
+		{"a lab that waited for its CPU a little", func(r *evidence) {
+			r.stall = time.Second
 		}, ""},
-		{"an impossible record", func(r *trialRunner) { r.records.sides[atServer].wrong = "request 1 has a negative phase" },
+		{"an impossible record", func(r *evidence) { r.sides[atServer].wrong = "request 1 has a negative phase" },
 			"the server's record of request 1"},
-		{"bodies that differ", func(r *trialRunner) { r.records.sides[atServer].in = 21 }, "the server received 21 B"},
-		{"more under way than connections", func(r *trialRunner) { r.records.sides[atClient].busy = int64(2 * time.Second) },
+		{"bodies that differ", func(r *evidence) { r.sides[atServer].in = 21 }, "the server received 21 B"},
+		{"more under way than connections", func(r *evidence) { r.sides[atClient].busy = int64(2 * time.Second) },
 			"on average 2.00 requests were in flight on 1 connections"},
 		{"a driver that is the bottleneck",
-			func(r *trialRunner) { r.setup.Rate = 1e5; r.records.ends[atClient].CPU = 850 * time.Millisecond }, "busy for 85 %"},
-		{"the same at a rate that a search chose", func(r *trialRunner) {
-			r.lab.Overload, r.setup.Rate, r.records.ends[atClient].CPU = true, 1e5, 850*time.Millisecond
+			func(r *evidence) { r.setup.Rate = 1e5; r.ends[atClient].CPU = 850 * time.Millisecond }, "busy for 85 %"},
+		{"the same at a rate that a search chose", func(r *evidence) {
+			r.overload, r.setup.Rate, r.ends[atClient].CPU = true, 1e5, 850*time.Millisecond
 		}, "it measures itself; drive it from another machine, or free a CPU for it"},
 		{"the same in a closed loop, where it may",
-			func(r *trialRunner) { r.records.ends[atClient].CPU = 850 * time.Millisecond }, ""},
-		{"the same on a second CPU, with one request under way", func(r *trialRunner) {
+			func(r *evidence) { r.ends[atClient].CPU = 850 * time.Millisecond }, ""},
+		{"the same on a second CPU, with one request under way", func(r *evidence) {
 			r.driven(850*time.Millisecond, 0, 2)
 		}, "busy for 85 % of the run:"},
-		{"the same with two", func(r *trialRunner) {
+		{"the same with two", func(r *evidence) {
 			r.driven(850*time.Millisecond, 0, 2)
 			r.setup.Concurrency = 2
 		}, ""},
-		{"a driver that is the bottleneck on two CPUs", func(r *trialRunner) {
+		{"a driver that is the bottleneck on two CPUs", func(r *evidence) {
 			r.driven(1650*time.Millisecond, 0, 2)
 			r.setup.Concurrency = 2
 		}, "busy for 82 % of the run on each of 2 CPUs"},
-		{"a driver that does not account for itself", func(r *trialRunner) {
+		{"a driver that does not account for itself", func(r *evidence) {
 			r.driven(0, 900*time.Millisecond, 1)
 		}, "busy for 85 % of the run:"},
-		{"one of which the kernel counts what it does around the run", func(r *trialRunner) {
+		{"one of which the kernel counts what it does around the run", func(r *evidence) {
 			r.driven(0, 840*time.Millisecond, 1)
 		}, ""},
-		{"one that compiles on a second CPU", func(r *trialRunner) { r.driven(0, 1550*time.Millisecond, 2) }, ""},
-		{"one that has no CPU left", func(r *trialRunner) {
+		{"one that compiles on a second CPU", func(r *evidence) { r.driven(0, 1550*time.Millisecond, 2) }, ""},
+		{"one that has no CPU left", func(r *evidence) {
 			r.driven(0, 1950*time.Millisecond, 2)
 		}, "busy for 95 % of the run on each of 2 CPUs"},
-		{"one on another device, of whose CPUs nothing is known", func(r *trialRunner) {
+		{"one on another device, of whose CPUs nothing is known", func(r *evidence) {
 			r.driven(0, 1900*time.Millisecond, 0)
-			r.setup.Client.Device = "ssh://pi"
 		}, ""},
 	} {
 		r := sound()
 		tt.spoil(r)
-		got := ""
-		for _, gate := range r.gates() {
-			if got == "" {
-				got = gate()
-			}
-		}
+		got := r.fault()
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}

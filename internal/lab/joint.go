@@ -281,34 +281,15 @@ func (j *joint) compare(ctx context.Context, ends runEnd) error {
 	return ends.still(ctx, ended)
 }
 
-// driverBusy is driver for each bench.
-func (j *joint) driverBusy(busiest float64) string {
-	for bench, s := range j.sinks() {
-		if share := float64(s.end.CPU) / float64(max(s.last, 1)); share >= busiest {
-			return fmt.Sprintf("the client%s was busy for %.0f %% of the run: at %g requests per second it measures itself; "+
-				"lower the rate", of(bench), 100*share, j.setup.Rate)
-		}
+// runs are those of all benches, the helpers' first: ours has no name. Without other benches there are none.
+func (j *joint) runs() (all []benchRun) {
+	if j.own == nil {
+		return nil
 	}
-	return ""
-}
-
-func of(bench string) string {
-	if bench == "" {
-		return ""
+	for _, h := range j.helpers {
+		all = append(all, benchRun{h.Bench, h.sink.end.CPU, h.sink.last})
 	}
-	return " of bench " + bench
-}
-
-// sinks are those of all benches, the helpers' first: ours has no name.
-func (j *joint) sinks() func(func(string, *jointSink) bool) {
-	return func(yield func(string, *jointSink) bool) {
-		for _, h := range j.helpers {
-			if !yield(h.Bench, h.sink) {
-				return
-			}
-		}
-		yield("", j.own)
-	}
+	return append(all, benchRun{"", j.own.end.CPU, j.own.last})
 }
 
 // end is what all clients said at the end of their records.

@@ -92,12 +92,42 @@ func TestFarthest(t *testing.T) {
 
 // A trial is invalid whose benches began too far apart.
 func TestTooFarApart(t *testing.T) {
-	j := &joint{task: task{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second}}}
-	for apart, want := range map[time.Duration]string{10 * time.Millisecond: "",
-		10*time.Millisecond + time.Microsecond: "the benches began up to 10.001ms apart, as far as their clocks tell; 10ms is allowed"} {
-		j.apart = apart
-		if got := j.tooFarApart(); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
-			t.Errorf("%v: got %q, want %q", apart, got, want)
+	for _, tt := range []struct {
+		what string
+		of   evidence
+		want string
+	}{
+		{"as far as may be", evidence{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second},
+			apart: 10 * time.Millisecond}, ""},
+		{"farther", evidence{setup: &study.Setup{DrivenFrom: 2, Duration: time.Second},
+			apart: 10*time.Millisecond + time.Microsecond},
+			"the benches began up to 10.001ms apart, as far as their clocks tell; 10ms is allowed"},
+		{"one bench", evidence{setup: &study.Setup{DrivenFrom: 1, Duration: time.Second}, apart: time.Hour}, ""},
+	} {
+		if got := tt.of.togetherBegun(); (tt.want == "") != (got == "") || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
+		}
+	}
+}
+
+// At a rate, each bench's client must have had time to spare.
+func TestBenchesThatWereBusy(t *testing.T) {
+	const s = time.Second
+	for _, tt := range []struct {
+		what string
+		of   []benchRun
+		want string
+	}{
+		{"all have time", []benchRun{{"b2", 79 * s, 100 * s}, {"", 79 * s, 100 * s}}, ""},
+		{"another has none", []benchRun{{"b2", 81 * s, 100 * s}, {"", s, 100 * s}},
+			"the client of bench b2 was busy for 81 % of the run: at 50 requests per second it measures itself"},
+		{"this one has none", []benchRun{{"b2", s, 100 * s}, {"", 90 * s, 100 * s}},
+			"the client was busy for 90 % of the run"},
+	} {
+		e := evidence{setup: &study.Setup{DrivenFrom: 2, Rate: 50}, tallies: new(tallies), benches: tt.of}
+		e.sides[atClient].last = int64(100 * s)
+		if got := e.driver(); (tt.want == "") != (got == "") || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}
 	}
 }

@@ -115,38 +115,38 @@ func (h *instants) Pop() any          { panic("connections neither come nor go")
 const DefaultLateness = 50 * time.Millisecond
 
 // noteWaits keeps what a reader of the response time must know.
-func (t *trialRunner) noteWaits(w measure.Waits) {
-	t.findings.note("waited_for_connection", "1", float64(w.Waited))
-	t.findings.note("wait_for_connection", "s", w.Wait.Seconds())
-	t.findings.note("wait_for_client", "s", w.Late.Seconds())
-	t.findings.note("rate_reached", "1", w.Pace)
-	t.findings.note("connection_use_p99", "s", w.Use.Seconds())
+func (e *evidence) noteWaits(w measure.Waits) {
+	e.findings.note("waited_for_connection", "1", float64(w.Waited))
+	e.findings.note("wait_for_connection", "s", w.Wait.Seconds())
+	e.findings.note("wait_for_client", "s", w.Late.Seconds())
+	e.findings.note("rate_reached", "1", w.Pace)
+	e.findings.note("connection_use_p99", "s", w.Use.Seconds())
 }
 
-// late: the client sent when it was due, as far as the server let it.
-func (t *trialRunner) late() string {
-	if t.records.late == nil {
+// onTime: the client sent when it was due, as far as the server let it.
+func (e *evidence) onTime() string {
+	if e.late == nil {
 		return ""
 	}
-	t.noteWaits(t.records.late.Waits())
-	limit := t.records.late.limit
+	e.noteWaits(e.late.Waits())
+	limit := e.late.limit
 	if limit == 0 {
 		return ""
 	}
-	t.findings.note("lateness_p99", "s", t.records.late.within(0.99).Seconds())
-	share := max(0.99, t.lab.LateShare)
-	got := t.records.late.within(share)
+	e.findings.note("lateness_p99", "s", e.late.within(0.99).Seconds())
+	share := max(0.99, e.lateShare)
+	got := e.late.within(share)
 	if got <= limit {
 		return ""
 	}
 	allow := ""
 	switch {
-	case t.lab.MostLate == 0:
+	case e.mostLate == 0:
 		allow = ", or allow more with lateness"
-	case t.lab.Overload:
+	case e.overload:
 		allow = ", or allow more with --late"
 	}
 	return fmt.Sprintf("the client took up requests late, p%.6g %v of %v allowed: at %g requests per second it measures "+
 		"itself, or it stood still for a while; %sfree a CPU for it%s", 100*share,
-		got.Round(time.Microsecond), limit, t.setup.Rate, t.lowerRate(""), allow)
+		got.Round(time.Microsecond), limit, e.setup.Rate, e.lowerRate(""), allow)
 }

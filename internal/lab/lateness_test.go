@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 func TestLatenessIsTheDriversOwn(t *testing.T) {
@@ -59,19 +60,18 @@ func TestWhoseLatenessIsJudged(t *testing.T) {
 		{"a small machine that must be in time", 100, "constrained-10", time.Second, 0, time.Second},
 		{"a search from a small machine", 100, "constrained-10", 0, time.Millisecond, time.Millisecond},
 	} {
-		r := sound()
-		r.setup.Rate, r.setup.Client.Device, r.setup.Population.Lateness = tt.rate, tt.device, tt.says
-		r.lab.MostLate = tt.demands
+		setup := &study.Setup{Rate: tt.rate, Concurrency: 1, Client: study.Side{Device: tt.device},
+			Population: study.Population{Lateness: tt.says}}
+		r := &records{task: newTask(&Lab{MostLate: tt.demands}, study.Trial{Setup: setup})}
 		if got := r.mostLate(); got != tt.want {
 			t.Errorf("%s: %v, not %v", tt.what, got, tt.want)
 		}
-		r.records.recorder(atServer)
-		if r.records.late != nil {
+		r.recorder(atServer)
+		if r.late != nil {
 			t.Errorf("%s: the server's records are judged", tt.what)
 		}
-		if r.records.recorder(atClient); (r.records.late == nil) != (tt.rate == 0) ||
-			r.records.late != nil && r.records.late.limit != tt.want {
-			t.Errorf("%s: judged: %+v", tt.what, r.records.late)
+		if r.recorder(atClient); (r.late == nil) != (tt.rate == 0) || r.late != nil && r.late.limit != tt.want {
+			t.Errorf("%s: judged: %+v", tt.what, r.late)
 		}
 	}
 }

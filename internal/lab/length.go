@@ -19,12 +19,12 @@ func longEnough(requests int, least time.Duration, warmUp stack.WarmUp) time.Dur
 
 // tooFew says that a run limited by time had fewer requests than the study wants. One in which requests failed that may
 // has as many as it has: to refuse the time that a failure takes would keep the lucky trials.
-func (t *trialRunner) tooFew() string {
-	c, want := &t.records.sides[atClient], t.setup.Requests
+func (e *evidence) tooFew() string {
+	c, want := &e.sides[atClient], e.setup.Requests
 	n := c.n
-	if t.setup.MinDuration == 0 || n >= want || c.failed > 0 && t.mayFail() != nil {
+	if e.setup.MinDuration == 0 || n >= want || c.failed > 0 && e.mayFail() != nil {
 		return ""
 	}
 	return fmt.Sprintf("%d requests were recorded in %s, at least %d were requested: the run was slower than its warm-up",
-		n, study.DurationText(time.Duration(t.conversation.asked.Duration)), want)
+		n, study.DurationText(time.Duration(e.conversation.asked.Duration)), want)
 }

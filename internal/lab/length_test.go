@@ -32,9 +32,10 @@ func TestRunsAreLongEnough(t *testing.T) {
 }
 
 func TestTooFewRequestsForALeastTime(t *testing.T) {
-	r := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Requests: 5, MinDuration: time.Second}}, nil)
+	r := sound()
+	r.setup.Requests, r.setup.MinDuration = 5, time.Second
 	for n, want := range map[int]string{4: "at least 5 were requested", 5: "", 900: ""} {
-		r.records.sides[atClient].n, r.records.sides[atServer].n = n, n
+		r.sides[atClient].n, r.sides[atServer].n = n, n
 		if got := r.counts(); !says(got, want) && !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%d requests: got %q, want %q", n, got, want)
 		}
@@ -61,16 +62,18 @@ func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
 		{two, [2]time.Duration{400, 500}, [2]time.Duration{70, 50}, 100, 120},    // one that they seldom wait for
 	} {
 		s := &study.Setup{Placement: tt.placement}
-		r := newTrialRunner(&Lab{CPUs: []int{1, 0}}, study.Trial{Setup: s}, nil)
-		if got, want := len(r.cpus()), map[string]int{one: 1, two: 2}[tt.placement]; got != want {
+		k := newTask(&Lab{CPUs: []int{1, 0}}, study.Trial{Setup: s})
+		cpus := len(k.cpus())
+		if got, want := cpus, map[string]int{one: 1, two: 2}[tt.placement]; got != want {
 			t.Fatalf("%s: the programs are on %d CPUs, want %d", tt.placement, got, want)
 		}
+		var u usage
 		for side := range sides {
-			r.usage.of[side][1] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
+			u.of[side][behindRun] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
 				Waiting: tt.waited[side] * time.Millisecond}
 		}
-		r.usage.idle = [2]time.Duration{time.Hour, time.Hour + tt.idle*time.Millisecond}
-		if got := r.usage.waitForOthers(time.Second, len(r.cpus())); got != tt.want*time.Millisecond {
+		u.idle = [2]time.Duration{time.Hour, time.Hour + tt.idle*time.Millisecond}
+		if got := u.waitForOthers(time.Second, cpus); got != tt.want*time.Millisecond {
 			t.Errorf("CPU %v, waited %v: got %v, want %v ms", tt.cpu, tt.waited, got, int64(tt.want))
 		}
 	}

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device/rpc"
@@ -54,15 +53,4 @@ func (j *joint) farthest() time.Duration {
 		}
 	}
 	return most
-}
-
-// tooFarApart: the benches began at one instant, as far as that matters to the load.
-func (j *joint) tooFarApart() string {
-	most := j.setup.MostApart()
-	if !j.wanted() || j.apart <= most {
-		return ""
-	}
-	return fmt.Sprintf("the benches began up to %v apart, as far as their clocks tell; %v is allowed, 1 %% of %v; "+
-		"measure longer, or lower the rate, or write arrival: poisson, or connect the benches better",
-		j.apart.Round(time.Microsecond), most, j.setup.Interval())
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestPhasesAreKeptOnceAndOnlyIfTold(t *testing.T) {
-	told := func(r *trialRunner) map[string]float64 {
+	told := func(r *evidence) map[string]float64 {
 		r.summarize()
 		got := map[string]float64{}
 		for _, x := range r.findings.results {
@@ -26,11 +26,11 @@ func TestPhasesAreKeptOnceAndOnlyIfTold(t *testing.T) {
 		t.Errorf("a client that told no phases has %v", got)
 	}
 	r := sound()
-	r.conversation.phases = stack.Phases{Discovery: 1300 * time.Millisecond, Metadata: 40 * time.Millisecond} // as "ready" tells
-	// as the warm-up's "end" tells
-	r.conversation.phases = r.conversation.phases.Or(stack.Phases{FirstInvoke: 2 * time.Millisecond})
-	// nothing later changes it
-	r.conversation.phases = r.conversation.phases.Or(stack.Phases{Discovery: 1, FirstInvoke: 1})
+	c := &r.conversation
+	// As "ready" tells, then as the "end" of the warm-up does; nothing later changes it.
+	c.phases = stack.Phases{Discovery: 1300 * time.Millisecond, Metadata: 40 * time.Millisecond}
+	c.phases = c.phases.Or(stack.Phases{FirstInvoke: 2 * time.Millisecond})
+	c.phases = c.phases.Or(stack.Phases{Discovery: 1, FirstInvoke: 1})
 	got := told(r)
 	if len(got) != 3 || got["discovery"] != 1.3 || got["metadata"] != 0.04 || got["first_invoke"] != 0.002 {
 		t.Errorf("got %v", got)

@@ -18,65 +18,64 @@ import (
 )
 
 // soundDevices is a trial of many devices that passes every gate.
-func soundDevices() *trialRunner {
-	t := newTrialRunner(&Lab{}, study.Trial{Setup: &study.Setup{Concurrency: 1, Population: study.Population{Devices: 100,
-		Lateness: 10 * time.Millisecond}}}, nil)
+func soundDevices() *evidence {
+	setup := &study.Setup{Concurrency: 1, Population: study.Population{Devices: 100, Lateness: 10 * time.Millisecond}}
 	r := &population.Result{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
 	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
-	t.devices.result = r
-	t.conversation.asked.Duration = int64(r.Elapsed)
-	t.records.sides[atClient] = accumulator{n: 1000, failed: 10, why: "no answer in time"}
-	t.records.sides[atServer] = accumulator{n: 995}
-	return t
+	return &evidence{
+		setup:        setup,
+		conversation: conversation{asked: stack.Run{Duration: int64(r.Elapsed)}},
+		tallies: &tallies{sides: [2]accumulator{
+			atClient: {n: 1000, failed: 10, why: "no answer in time"},
+			atServer: {n: 995},
+		}},
+		devices:  &devices{asked: &setup.Population, result: r},
+		findings: new(findings),
+	}
 }
 
 func TestGatesOfDevices(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
-		spoil func(*trialRunner, *population.Result)
+		spoil func(*evidence, *population.Result)
 		want  string
 	}{
-		{"sound", func(*trialRunner, *population.Result) {}, ""},
-		{"all that was sent was served", func(t *trialRunner, _ *population.Result) { t.records.sides[atServer].n = 1020 },
+		{"sound", func(*evidence, *population.Result) {}, ""},
+		{"all that was sent was served", func(t *evidence, _ *population.Result) { t.sides[atServer].n = 1020 },
 			""},
-		{"late", func(_ *trialRunner, r *population.Result) { r.LatenessP99 = 11 * time.Millisecond },
+		{"late", func(_ *evidence, r *population.Result) { r.LatenessP99 = 11 * time.Millisecond },
 			"the driver was late: 1 % of the requests left later than 11ms"},
-		{"dropped", func(_ *trialRunner, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
-		{"busy", func(_ *trialRunner, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
-		{"busy, and then an answer that did not come", func(_ *trialRunner, r *population.Result) {
+		{"dropped", func(_ *evidence, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
+		{"busy", func(_ *evidence, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
+		{"busy, and then an answer that did not come", func(_ *evidence, r *population.Result) {
 			r.CPU, r.Elapsed = 8*time.Second, 100*time.Second
 		}, "busy for 80 %"},
-		{"busy on two CPUs", func(_ *trialRunner, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
-		{"a lab that was stopped", func(t *trialRunner, _ *population.Result) { t.surroundings.stall = 3 * time.Second },
+		{"busy on two CPUs", func(_ *evidence, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
+		{"a lab that was stopped", func(t *evidence, _ *population.Result) { t.stall = 3 * time.Second },
 			"this lab did not run for 3s of the trial"},
-		{"an outage", func(t *trialRunner, r *population.Result) {
+		{"an outage", func(t *evidence, r *population.Result) {
 			t.setup.Population.Outage.For, r.Withheld = time.Second, 1
 		}, ""},
-		{"an outage that met nobody", func(t *trialRunner, _ *population.Result) {
+		{"an outage that met nobody", func(t *evidence, _ *population.Result) {
 			t.setup.Population.Outage.For = time.Second
 		}, "the outage met nobody"},
-		{"a wrong answer", func(_ *trialRunner, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
-		{"no answer", func(t *trialRunner, r *population.Result) {
+		{"a wrong answer", func(_ *evidence, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
+		{"no answer", func(t *evidence, r *population.Result) {
 			r.Answered, r.Failed = 0, 1000
 		}, "none of 1000 requests was answered"},
-		{"nothing sent", func(_ *trialRunner, r *population.Result) { *r = population.Result{} }, "no request was sent"},
-		{"the server served fewer than were answered", func(t *trialRunner, _ *population.Result) {
-			t.records.sides[atServer].n = 989
+		{"nothing sent", func(_ *evidence, r *population.Result) { *r = population.Result{} }, "no request was sent"},
+		{"the server served fewer than were answered", func(t *evidence, _ *population.Result) {
+			t.sides[atServer].n = 989
 		}, "the server 989"},
-		{"the server served more than was sent", func(t *trialRunner, _ *population.Result) {
-			t.records.sides[atServer].n = 1021
+		{"the server served more than was sent", func(t *evidence, _ *population.Result) {
+			t.sides[atServer].n = 1021
 		}, "the server 1021"},
-		{"its own sums", func(_ *trialRunner, r *population.Result) { r.Failed = 9 },
+		{"its own sums", func(_ *evidence, r *population.Result) { r.Failed = 9 },
 			"990 requests were answered and 9 failed"},
 	} {
 		r := soundDevices()
 		tt.spoil(r, r.devices.result)
-		got := ""
-		for _, gate := range r.gates() {
-			if got = gate(); got != "" {
-				break
-			}
-		}
+		got := r.fault()
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
 		}
@@ -108,7 +107,7 @@ func TestResponsesOfDevices(t *testing.T) {
 	p.BytesOut, p.BytesIn, p.Recovery = 50_000, 30_000, 12*time.Second
 	r.findings.results = []store.Result{{Side: measure.Client, Response: "serialization", N: 9},
 		{Side: measure.Client, Response: "response_time", N: 9}, {Side: measure.Server, Response: "serialization", N: 9}}
-	r.devices.summarize(&r.findings, r.stated())
+	r.devices.summarize(r.findings, r.stated())
 	got := map[string]float64{}
 	for _, x := range r.findings.results {
 		if x.Side == measure.Client {
@@ -128,7 +127,7 @@ func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
 	for _, elapsed := range []time.Duration{20 * time.Millisecond, 5 * time.Second, 9 * time.Second} {
 		r := soundDevices()
 		r.conversation.asked.Duration = int64(5 * time.Second)
-		r.devices.result.Elapsed, r.records.sides[atClient].last = elapsed, int64(elapsed)
+		r.devices.result.Elapsed, r.sides[atClient].last = elapsed, int64(elapsed)
 		r.devices.result.Notifications, r.devices.result.HeardLate = 510, 10
 		r.setup.Population.Observe = time.Minute
 		r.summarize()
@@ -167,7 +166,7 @@ func TestNoRecoveryIsARow(t *testing.T) {
 	for _, outage := range []time.Duration{0, time.Second} {
 		r := soundDevices()
 		r.setup.Population.Outage.For, r.devices.result.Recovery = outage, -1
-		r.devices.summarize(&r.findings, r.stated())
+		r.devices.summarize(r.findings, r.stated())
 		i := slices.IndexFunc(r.findings.results, func(x store.Result) bool { return x.Response == "recovery_time" })
 		if (i >= 0) != (outage > 0) || i >= 0 && !math.IsNaN(r.findings.results[i].Mean) {
 			t.Errorf("an outage of %v: got %+v", outage, r.findings.results)

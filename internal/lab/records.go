@@ -8,7 +8,7 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// records are those of both sides of a trial. A recorder takes each side's: it keeps them in the store, and sums them up.
+// records are those of both sides of a trial. Each side has a recorder, which keeps them in the store and sums them up.
 type records struct {
 	task
 	attempt  *store.Attempt

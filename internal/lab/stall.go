@@ -54,10 +54,10 @@ func longestStall(now func() time.Duration, ticks <-chan time.Time, ended <-chan
 }
 
 // stalled: this lab ran all the time.
-func (t *trialRunner) stalled() string {
-	if t.surroundings.stall <= max(mostStall, t.lab.MostLate) {
+func (e *evidence) stalled() string {
+	if e.stall <= max(mostStall, e.mostLate) {
 		return ""
 	}
 	return fmt.Sprintf("this lab did not run for %v of the trial, and its client may not have either: a signal (SIGSTOP) "+
-		"stopped it, or other programs took its CPU", t.surroundings.stall.Round(time.Millisecond))
+		"stopped it, or other programs took its CPU", e.stall.Round(time.Millisecond))
 }

@@ -324,6 +324,23 @@ func (t *trialRunner) readUsage(when int) error {
 	return t.usage.read(when, t.programs.both(), cpus)
 }
 
+// check sums the trial up, and passes it through the gates. What a gate says is the reason why the trial is invalid.
+func (t *trialRunner) check(context.Context) error {
+	e := t.evidence()
+	e.summarize()
+	if why := t.surroundings.slept(); why != "" {
+		return errors.New("no figure of it holds")
+	}
+	if why := e.fault(); why != "" {
+		log := t.programs.client.log
+		if t.programs.server != nil {
+			log = t.programs.server.log
+		}
+		return fmt.Errorf("%s; see %s", why, log)
+	}
+	return nil
+}
+
 func (t *trialRunner) commit(context.Context) error {
 	t.timeless()
 	wanted := t.lab.Plan.Study.Responses

@@ -54,8 +54,8 @@ func (u *usage) instructions() bool {
 
 // waitForOthers is how long, in a recorded run that took so long, programs on so many CPUs of this machine were ready
 // while others ran in their place. By construction one of them is often ready while the other runs, and threads of a
-// virtual machine while its others do; that is no starvation. What their CPUs gave to neither of them, and were not idle
-// for, others took: that is an upper bound of the wait for others, and so is what both waited.
+// virtual machine while its others do; that is no starvation. What their CPUs gave to neither of them, and were not
+// idle for, others took: that is an upper bound of the wait for others, and so is what both waited.
 func (u *usage) waitForOthers(took time.Duration, cpus int) time.Duration {
 	const step = 10 * time.Millisecond // of a CPU's idle time
 	n := time.Duration(cpus)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // served are the records of n requests, one each gap, over so many connections to a service that takes as long as
@@ -83,13 +84,14 @@ func TestWaitsOfSeveralClients(t *testing.T) {
 // A trial whose requests waited for a connection is valid, and says so; that holds for a client that is not judged.
 func TestWaitsAreNoted(t *testing.T) {
 	for _, device := range []string{"local", "constrained-10"} {
-		r := sound()
-		r.setup.Rate, r.setup.Client.Device = 100, device
-		r.records.recorder(atClient)
+		setup := &study.Setup{Rate: 100, Concurrency: 1, Client: study.Side{Device: device}}
+		kept := records{task: newTask(&Lab{}, study.Trial{Setup: setup})}
+		kept.recorder(atClient)
+		r := evidence{setup: setup, tallies: &kept.tallies, findings: new(findings)}
 		for _, x := range served(400, 1, 10*time.Millisecond, 0, func(int) time.Duration { return 44 * time.Millisecond }) {
-			r.records.late.Add(x)
+			r.late.Add(x)
 		}
-		if why := r.late(); why != "" {
+		if why := r.onTime(); why != "" {
 			t.Errorf("%s: %s", device, why)
 		}
 		noted := map[string]float64{}
@@ -109,7 +111,7 @@ func TestWaitsForAStreamAreNoted(t *testing.T) {
 	for connection, want := range map[string]float64{"multiplexed": 2, "per-request": 0} {
 		r := sound()
 		r.setup.Connection = connection
-		client := &r.records.sides[atClient]
+		client := &r.sides[atClient]
 		*client = accumulator{}
 		client.reserve(measure.Client, 3, new(spare))
 		for i, x := range []measure.Exchange{{Connection: time.Second, Sent: 2e9, Done: 3e9, Total: 3e9},

@@ -23,9 +23,9 @@ func (t *trialRunner) keepWarmUp() error {
 }
 
 // warm: a warm-up of which no request was answered warmed nothing up.
-func (t *trialRunner) warm() string {
-	w := &t.conversation.warmUp
-	if w.Failed == 0 || w.Failed < w.Client || t.lab.Overload || t.lostByLink(w.Failed, w.Client) {
+func (e *evidence) warm() string {
+	w := &e.conversation.warmUp
+	if w.Failed == 0 || w.Failed < w.Client || e.overload || e.lostByLink(w.Failed, w.Client) {
 		return ""
 	}
 	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,

@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// summarize adds the figures of which a trial has only one: throughput, CPU and memory, and the quality record.
+func (e *evidence) summarize() {
+	f, c := e.findings, &e.conversation
+	client, server, ends := &e.sides[atClient], &e.sides[atServer], e.ends
+	one := func(side measure.Side, response string, v float64) {
+		f.results = append(f.results, single(side, response, v))
+	}
+	if client.n > 0 && e.devices == nil && (e.lossy || e.mayFail() != nil) {
+		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
+	}
+	answered, took := client.n-client.failed, client.last
+	if e.devices != nil {
+		took = c.asked.Duration // also where the last answer came later
+	}
+	if answered > 0 && took > 0 {
+		one(measure.Client, "throughput", float64(answered)/time.Duration(took).Seconds())
+	}
+	for _, once := range []struct {
+		response string
+		took     time.Duration
+	}{{"discovery", c.phases.Discovery}, {"metadata", c.phases.Metadata}, {"first_invoke", c.phases.FirstInvoke}} {
+		if once.took > 0 {
+			one(measure.Client, once.response, once.took.Seconds())
+		}
+	}
+	for i, side := range sides {
+		if i == atServer && existing(e.setup) {
+			continue
+		}
+		before, after := e.usage.of[i][beforeRun], e.usage.of[i][behindRun]
+		switch {
+		case !e.usage.knowsCPU(i, ends[i].CPU):
+			f.note("cpu_uncounted_"+string(side), "1", 1)
+		case client.n > 0:
+			one(side, "cpu", e.usage.cpu(i, ends[i].CPU).Seconds()/float64(client.n))
+		}
+		one(side, "peak_rss", float64(after.PeakRSS))
+		if i == atServer && after.Instructions > 0 && client.n > 0 {
+			one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n))
+		}
+		f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
+		if stolen := after.Stolen - before.Stolen; stolen > 0 {
+			f.note("stolen_"+string(side), "s", stolen.Seconds())
+		}
+		if after.Periods > 0 {
+			f.note("quota_periods_"+string(side), "1", float64(after.Periods-before.Periods))
+			f.note("quota_throttled_"+string(side), "1", float64(after.Throttled-before.Throttled))
+			f.note("quota_wait_"+string(side), "s", (after.ThrottledFor - before.ThrottledFor).Seconds())
+		}
+	}
+	if e.setup.Local() {
+		f.note("run_queue_wait_others", "s", e.usage.waitForOthers(c.run.Ended.Sub(c.run.Began), e.cpus).Seconds())
+	}
+	f.note("requests", "1", float64(client.n))
+	f.note("failures", "1", float64(client.failed))
+	f.note("repetitions", "1", float64(ends[atClient].Repetitions))
+	f.note("retransmissions", "1", float64(ends[atClient].Retransmissions))
+	if n := ends[atClient].Reconnects; n > 0 {
+		f.note("reconnects", "1", float64(n))
+	}
+	e.noteConnections()
+	if client.waited > 0 && e.setup.Connection == "multiplexed" {
+		f.note("waited_for_stream", "1", float64(client.waited))
+		f.note("wait_for_stream", "s", time.Duration(client.wait).Seconds())
+	}
+	if n := ends[atClient].Unsure; n > 0 {
+		f.note("unsure_answers", "1", float64(n))
+	}
+	if w := &c.warmUp; w.Failed > 0 {
+		f.note("warm_up_requests", "1", float64(w.Client))
+		f.note("warm_up_failures", "1", float64(w.Failed))
+	}
+	if !existing(e.setup) {
+		f.note("requests_at_server", "1", float64(server.n))
+	}
+	if e.others > 0 {
+		f.note("other_labs", "1", float64(e.others))
+	}
+	f.note("span", "s", time.Duration(client.last).Seconds())
+	if e.devices != nil {
+		e.devices.summarize(f, e.stated())
+	}
+	if client.thirds[0] > 0 {
+		f.note("rtt_first_third", "s", client.thirds[0])
+		f.note("rtt_last_third", "s", client.thirds[1])
+	}
+}
