@@ -3,21 +3,33 @@
 // judges no treatment and draws nothing.
 //
 // A trial (trial.go) is a session with a server's and a client's program
-// (stack.Session) with attachments around it (attachment.go) and gates over what
-// they found (gates.go, record.go). Its steps method is the protocol of the
-// experiment. The attachments are, in the order they begin:
+// (stack.Session) with attachments around it (attachment.go). Its steps method is
+// the protocol of the experiment; what is to be done in it is its task (task.go),
+// which does not change. The attachments are, in the order they begin:
 //
 //	placement   the devices, and what was staged on those that are away
 //	linked      the link between the two programs
 //	sensed      a simulated sensor
-//	programs    the two processes and their logs (logs.go)
+//	programs    the two processes, their session and their logs (logs.go)
+//	joint       clients of other benches
 //	capture     packets at the client, and the client's clock against them
 //	meters      energy
 //
-// Each owns its state, and a trial that is abandoned closes them the last first.
-// A recorder takes a side's records from the session to the store and to the
-// accumulator of its figures. In counted instructions a machine conducts the same
-// session alone (guestsession.go), and the lab reads what it wrote (counted.go).
+// Each owns its state and names what it reads of others, and a trial that is
+// abandoned closes them the last first. What is observed beside them has owners, too:
+//
+//	conversation  what the session did, and when
+//	records       both sides' records: a recorder takes each side's to the store
+//	              and to the accumulator of its figures
+//	devices       a client that is many
+//	usage         CPU time, memory and the like of both programs
+//	connections   those that the kernels know
+//	surroundings  what disturbs a trial from outside
+//
+// All of it becomes evidence (evidence.go): the trial is summed up from that
+// (summary.go), and the gates judge by it alone (gates.go). In counted instructions
+// a machine conducts the same session alone (guestsession.go), and the lab reads
+// what it wrote (counted.go).
 //
 // A trial's own failure makes it invalid, with a reason, and it is tried again as
 // often as the study's retries say, unless it is that more requests failed than the
