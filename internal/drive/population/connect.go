@@ -220,7 +220,7 @@ func (x *connections) look(wait time.Duration) int {
 }
 
 // yield lets the runtime have this thread after an interrupted or a long empty wait: see
-// drive/sys.go. Subtle: not after each wait. The thread is locked, so to yield wakes another
+// drive/syscalls.go. Subtle: not after each wait. The thread is locked, so to yield wakes another
 // one and waits for it: a fifth of the CPU time of devices that report over MQTT.
 func yield(e syscall.Errno, n int, wait time.Duration) {
 	if e != 0 || n == 0 && wait >= longestWait {

@@ -122,7 +122,7 @@ func (s *socket) put(i, n, device int) {
 	binary.BigEndian.PutUint32(s.out.info(i).Spec_dst[:], uint32(firstAddress+device))
 }
 
-// Subtle: raw calls, each bounded, and a yield after EINTR: see drive/sys.go.
+// Subtle: raw calls, each bounded, and a yield after EINTR: see drive/syscalls.go.
 
 // send hands messages from to below n to the kernel and says how many it took. None:
 // its buffer is full.
