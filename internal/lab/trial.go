@@ -17,16 +17,17 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// A trialRunner is a session with a server's and a client's program, the attachments
-// around it, and gates over what they found.
+// A trialRunner conducts one attempt of a trial: it takes the steps of the protocol. What
+// is observed belongs to the attachments, and to the owners that stand below them.
 type trialRunner struct {
 	task
 	attempt *store.Attempt
 
-	attachments  attachments
-	attached     []attachment // begun, in order: closed in the opposite one
-	programs     *programs
-	joint        *joint
+	attachments attachments
+	attached    []attachment // begun, in order: closed in the opposite one
+	programs    *programs
+	joint       *joint
+
 	conversation conversation
 	surroundings surroundings
 	devices      devices
