@@ -3,6 +3,7 @@ package coap
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -47,27 +48,27 @@ func newBatch() *batch {
 	return b
 }
 
-// receive waits for a datagram, takes what else is there unless one is enough, and says how many datagrams that is.
-// 0: the socket's time ran out.
-func (b *batch) receive(fd int, raw, one bool) (int, error) {
+// receive takes a datagram, for which it may wait, and what else is there unless one is enough. It says how many
+// datagrams that is. 0: there was none, or none in the socket's time.
+func (b *batch) receive(fd int, wait, one bool) (int, error) {
 	for i := range b.headers {
 		if b.headers[i].Namelen = unix.SizeofSockaddrInet6; one {
 			break
 		}
 	}
-	call := syscall.Syscall6
-	if raw {
-		call = syscall.RawSyscall6
+	flags := uintptr(unix.MSG_DONTWAIT)
+	if wait {
+		flags = 0
 	}
 	for {
 		var n uintptr
 		var err syscall.Errno
 		if one {
-			n, _, err = call(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b.room[0])), udpRoom, 0,
-				uintptr(unsafe.Pointer(&b.names[0])), uintptr(unsafe.Pointer(&b.headers[0].Namelen)))
+			n, _, err = syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b.room[0])), udpRoom,
+				flags, uintptr(unsafe.Pointer(&b.names[0])), uintptr(unsafe.Pointer(&b.headers[0].Namelen)))
 		} else {
-			n, _, err = call(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.headers[0])), batchSize,
-				unix.MSG_WAITFORONE, 0, 0)
+			n, _, err = syscall.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.headers[0])),
+				batchSize, flags|unix.MSG_WAITFORONE, 0, 0)
 		}
 		switch err {
 		case 0:
@@ -114,7 +115,7 @@ func (b *batch) reply(fd, i int, answer []byte) {
 
 // Where the next request comes at once, a server costs least if its thread waits in the socket by itself: two system
 // calls an exchange, and no word to the scheduler. Such a thread holds its P, so that wait is bounded. Where requests
-// are rare, the scheduler hears of each wait.
+// are rare, the runtime's poller waits (see idleWait).
 const (
 	waitInSocket = 5 * time.Millisecond // at most
 	quick        = time.Millisecond     // between two requests
@@ -174,10 +175,61 @@ func (w *waitingSocket) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, er
 	return len(b), err
 }
 
-// bound sets how long a wait may take; 0: for ever.
+// bound sets how long a thread may wait in the socket.
 func (w *waitingSocket) bound(wait time.Duration) error {
 	most := unix.NsecToTimeval(int64(wait))
 	return unix.SetsockoptTimeval(w.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &most)
+}
+
+// An idleWait has the runtime's poller wait for a socket that it does not poll otherwise: through an epoll that has the
+// socket for one event at a time. A thread that waited in a system call would hold its P for 10 ms, and the runtime
+// would look at it some sixty times meanwhile: where requests are rare, that took more CPU time than they.
+type idleWait struct {
+	file   *os.File // an epoll
+	conn   syscall.RawConn
+	socket int
+	over   func(epoll uintptr) bool
+}
+
+func newIdleWait(socket int) (*idleWait, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	w := &idleWait{socket: socket, over: isOver}
+	err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, socket, &oneDatagram)
+	if err == nil {
+		err = unix.SetNonblock(epoll, true) // so that NewFile has the poller look at it
+	}
+	if err != nil {
+		unix.Close(epoll)
+		return nil, err
+	}
+	w.file = os.NewFile(uintptr(epoll), "coap")
+	if w.conn, err = w.file.SyscallConn(); err != nil {
+		w.file.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+var oneDatagram = unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT}
+
+func isOver(epoll uintptr) bool {
+	var event [1]unix.EpollEvent
+	n, err := unix.EpollWait(int(epoll), event[:], 0)
+	return n > 0 || err != nil
+}
+
+// wait returns when the socket can be read.
+func (w *idleWait) wait() (err error) {
+	event := oneDatagram
+	if closed := w.conn.Control(func(epoll uintptr) {
+		err = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_MOD, w.socket, &event)
+	}); closed != nil || err != nil {
+		return errors.Join(closed, err)
+	}
+	return w.conn.Read(w.over)
 }
 
 // serveAlone reads the socket and runs the handlers until ctx ends.
@@ -194,11 +246,24 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 		_ = w.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RD) })
 	})()
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2)) // a thread that waits by itself holds its P
+	idle, err := newIdleWait(w.fd)
+	if err != nil {
+		return err
+	}
+	defer idle.file.Close()
+	if err := w.bound(waitInSocket); err != nil {
+		return err
+	}
 	b, t := newBatch(), newTask(0)
 	run, ones, last := 0, oneByOne, ep.now()
 	for {
-		one := ones < oneByOne
-		n, err := b.receive(w.fd, run >= quickRun, one)
+		one, alone := ones < oneByOne, run >= quickRun
+		if !alone {
+			if err := idle.wait(); err != nil {
+				return err
+			}
+		}
+		n, err := b.receive(w.fd, alone, one)
 		if err != nil {
 			return err
 		}
@@ -222,19 +287,8 @@ func (ep *endpoint) serveAlone(ctx context.Context, conn *net.UDPConn) error {
 		case n == 1:
 			ones = 0
 		}
-		switch brisk := n > 0 && now-last < quick; {
-		case brisk && run < quickRun:
-			if run++; run == quickRun {
-				err = w.bound(waitInSocket)
-			}
-		case !brisk && run >= quickRun:
-			err = w.bound(0)
-			fallthrough
-		case !brisk:
+		if run = min(run+1, quickRun); n == 0 || now-last >= quick {
 			run = 0
-		}
-		if err != nil {
-			return err
 		}
 		last = now
 	}

@@ -81,7 +81,7 @@ func TestOneDatagramIsLikeTheFirstOfMany(t *testing.T) {
 				if _, err := peer.Write(sent); err != nil {
 					t.Fatal(err)
 				}
-				n, err := b.receive(w.fd, one, one)
+				n, err := b.receive(w.fd, true, one)
 				if n != 1 || err != nil {
 					t.Fatalf("%d bytes, one %v: got %d datagrams, %v", size, one, n, err)
 				}
@@ -98,11 +98,38 @@ func TestOneDatagramIsLikeTheFirstOfMany(t *testing.T) {
 			}
 		}
 		for i, want := range []string{"a", "b"} {
-			n, err := b.receive(w.fd, false, i == 0)
+			n, err := b.receive(w.fd, true, i == 0)
 			if data, _ := b.datagram(0); n != i+1 || err != nil || string(data) != want {
 				t.Errorf("got %d datagrams, the first %q, %v; want %d, %q", n, data, err, i+1, want)
 			}
 		}
+	}
+}
+
+// Where requests are rare, a server wakes for them only: a thread that waits in a system call has the runtime look at it
+// every 20 microseconds at first. What is counted is how often threads of this process went to sleep, which no other
+// program of the machine makes more.
+func TestRareRequestsWakeTheServerOnly(t *testing.T) {
+	conn, err := net.Dial("udp", start(t, &Server{Handler: func(*Request, *Response) {}}, "127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const requests, most = 20, 25
+	client := NewClient(conn, Params{})
+	var before, after unix.Rusage
+	for i := range 1 + requests {
+		if _, err := client.Do(t.Context(), &Call{Method: GET}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			unix.Getrusage(unix.RUSAGE_SELF, &before)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	unix.Getrusage(unix.RUSAGE_SELF, &after)
+	if got := float64(after.Nvcsw-before.Nvcsw) / requests; got > most {
+		t.Errorf("a request has threads go to sleep %.0f times, want at most %d", got, most)
 	}
 }
 
