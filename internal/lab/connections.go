@@ -3,6 +3,7 @@ package lab
 import (
 	"net/netip"
 	"net/url"
+	"sync"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/study"
@@ -80,7 +81,11 @@ type connections struct {
 	programs *programs
 	census   [2]census // by the kernel of each side's program
 	most     int       // how many a client that is to keep them had, at least; 0: nobody knows
+	counting sync.WaitGroup
 }
+
+// countLast counts beside the reading of the records: a kernel with much memory takes milliseconds.
+func (t *connections) countLast() { t.counting.Go(func() { t.count(afterRun) }) }
 
 // count asks the kernels of both programs, where they are two. Of what both know, the higher count holds:
 // either may have forgotten some.

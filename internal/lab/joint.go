@@ -278,7 +278,7 @@ func (j *joint) compare(ctx context.Context, ends runEnd) error {
 		h.sink.shift = h.at() - first
 	}
 	j.apart = j.farthest()
-	return ends.still(ctx, ended)
+	return ends.behind(ctx, ended)
 }
 
 // runs are those of all benches, the helpers' first: ours has no name. Without other benches there are none.

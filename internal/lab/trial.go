@@ -272,7 +272,10 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	if err := t.readUsage(beforeRun); err != nil {
 		return err
 	}
-	ends, session := runEnd{cost: t.readCost, still: t.attachments.still}, t.programs.session
+	ends := runEnd{cost: func() error { return t.readUsage(behindRun) }, still: t.attachments.still,
+		count: t.connections.countLast}
+	defer t.connections.counting.Wait()
+	session := t.programs.session
 	session.RunEnded = func() error { return ends.of(ctx) }
 	client, server := t.records.recorder(atClient), t.records.recorder(atServer)
 	stalls := watchForStalls()
@@ -297,6 +300,7 @@ func (t *trialRunner) measure(ctx context.Context) error {
 type runEnd struct {
 	cost  func() error                           // takes what the run cost
 	still func(context.Context, time.Time) error // waits for the meters
+	count func()                                 // has connections counted, and does not wait
 }
 
 func (e runEnd) of(ctx context.Context) error {
@@ -304,15 +308,13 @@ func (e runEnd) of(ctx context.Context) error {
 	if err := e.cost(); err != nil {
 		return err
 	}
-	return e.still(ctx, ended)
+	return e.behind(ctx, ended)
 }
 
-// readCost takes what the run cost, when the client has ended it.
-func (t *trialRunner) readCost() error {
-	err := t.readUsage(behindRun)
-	if err == nil {
-		t.connections.count(afterRun)
-	}
+// behind is what does not cost the programs anything.
+func (e runEnd) behind(ctx context.Context, ended time.Time) error {
+	err := e.still(ctx, ended)
+	e.count()
 	return err
 }
 
