@@ -54,7 +54,7 @@ var decoders = map[string]map[string]string{
 	"internal/instrument/packet": {"FuzzAnalyze": "NewReader"},
 	"internal/kernel":            {"no: the kernel's": "eachSocket"},
 	"internal/lab": {
-		"internal/stack.FuzzConn":                "Lab.showDevices trialRunner.takePopulation",
+		"internal/stack.FuzzConn":                "Lab.showDevices devices.take",
 		"internal/device/rpc.FuzzFrames":         "helper.handle",
 		"internal/device/qemu.FuzzReadArchive":   "inside.enclose",
 		"no: the lab's own job, in its machine.": "Conduct",

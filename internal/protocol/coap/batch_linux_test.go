@@ -106,8 +106,8 @@ func TestOneDatagramIsLikeTheFirstOfMany(t *testing.T) {
 	}
 }
 
-// Where requests are rare, a server wakes for them only: a thread that waits in a system call has the runtime look at it
-// every 20 microseconds at first. What is counted is how often threads of this process went to sleep, which no other
+// Where requests are rare, a server wakes for them only: a thread that waits in a system call has the runtime look at
+// it every 20 microseconds at first. What is counted is how often threads of this process went to sleep, which no other
 // program of the machine makes more.
 func TestRareRequestsWakeTheServerOnly(t *testing.T) {
 	conn, err := net.Dial("udp", start(t, &Server{Handler: func(*Request, *Response) {}}, "127.0.0.1"))
