@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 	"edgegauge.example/edgegauge/internal/stack"
 )
@@ -185,7 +186,7 @@ func (m *mqttServer) enter(ctx context.Context) error {
 // dialSocket waits for the broker to be there.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	for deadline := time.Now().Add(mqttPatience); ; {
-		conn, err := net.Dial("unix", path)
+		conn, err := kernel.DialUnix(ctx, path)
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
 			return conn, err
 		}

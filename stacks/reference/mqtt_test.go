@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +107,27 @@ func TestMQTTAgainstBrokers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A broker's socket lies in a folder whose name may be long, and have spaces.
+func TestMQTTInALongFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("a long", 13), strings.Repeat("folder ", 11))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if len(dir) < 150 {
+		t.Fatalf("%s is not long", dir)
+	}
+	t.Setenv("TMPDIR", dir)
+	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range mqttStacks {
+		srv := mqttServe(t, name, stack.Serve{Transport: mqtt5, Security: "tls", Credentials: credentials})
+		mqttDrive(t, drive.Spec{URL: srv.url(), Protocol: mqtt5, Connection: drive.KeepAlive, Concurrency: 1,
+			Credentials: drive.Credentials{CA: credentials["ca"]}}, 3, 10)
 	}
 }
 

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
@@ -20,7 +22,10 @@ type mosquitto struct {
 	gone chan error // how it ended
 }
 
-const mosquittoProgram = "/usr/sbin/mosquitto" // not in the path of ordinary users
+const (
+	mosquittoProgram = "/usr/sbin/mosquitto" // not in the path of ordinary users
+	mosquittoFile    = "mosquitto.conf"
+)
 
 var mosquittoNeeds = []stack.Need{{File: mosquittoProgram, Install: "sudo apt-get install mosquitto"}}
 
@@ -43,13 +48,17 @@ func openMosquitto(p *program, s stack.Serve, limit int, socket string) (broker,
 }
 
 func startMosquitto(p *program, s stack.Serve, port, limit int, socket string) (broker, error) {
-	config := filepath.Join(filepath.Dir(socket), "mosquitto.conf")
-	if err := os.WriteFile(config, []byte(mosquittoConfig(s, port, limit, socket)), 0o600); err != nil {
+	dir := filepath.Dir(socket)
+	config, err := mosquittoConfig(s, port, limit, filepath.Base(socket))
+	if err != nil {
 		return nil, err
 	}
-	m := &mosquitto{at: net.JoinHostPort(s.Host, fmt.Sprint(port)), cmd: exec.Command(mosquittoProgram, "-c", config),
-		gone: make(chan error, 1)}
-	m.cmd.Stderr = p.log.Writer()
+	if err := os.WriteFile(filepath.Join(dir, mosquittoFile), []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	m := &mosquitto{at: net.JoinHostPort(s.Host, fmt.Sprint(port)),
+		cmd: exec.Command(mosquittoProgram, "-c", mosquittoFile), gone: make(chan error, 1)}
+	m.cmd.Dir, m.cmd.Stderr = dir, p.log.Writer()
 	if err := inheritDescriptors(); err != nil {
 		return nil, err
 	}
@@ -63,7 +72,7 @@ func startMosquitto(p *program, s stack.Serve, port, limit int, socket string) (
 			return nil, fmt.Errorf("the broker Mosquitto exited: %v; its output is in the log", err)
 		case <-time.After(5 * time.Millisecond):
 		}
-		if conn, err := net.Dial("unix", socket); err == nil {
+		if conn, err := kernel.DialUnix(context.Background(), socket); err == nil {
 			conn.Close()
 			return m, nil
 		}
@@ -86,8 +95,10 @@ func inheritDescriptors() error {
 	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 }
 
-// mosquittoConfig keeps nothing on disk and sets TCP_NODELAY, as all stacks here do.
-func mosquittoConfig(s stack.Serve, port, limit int, socket string) string {
+// mosquittoConfig keeps nothing on disk and sets TCP_NODELAY, as all stacks here do. The socket is named as in the
+// broker's folder, where it works: by its whole path, which may be longer than a socket's address and have spaces, it
+// would not start.
+func mosquittoConfig(s stack.Serve, port, limit int, socket string) (string, error) {
 	var b strings.Builder
 	say := func(name string, value any) { fmt.Fprintf(&b, "%s %v\n", name, value) }
 	if os.Getuid() == 0 {
@@ -106,13 +117,18 @@ func mosquittoConfig(s stack.Serve, port, limit int, socket string) string {
 	}
 	say("listener", fmt.Sprint(port, " ", s.Host))
 	if s.Security == "tls" {
-		say("certfile", s.Credentials["cert"])
-		say("keyfile", s.Credentials["key"])
+		for _, name := range []string{"cert", "key"} {
+			file, err := filepath.Abs(s.Credentials[name])
+			if err != nil {
+				return "", err
+			}
+			say(name+"file", file)
+		}
 		say("tls_version", "tlsv1.3")
 		say("ciphers_tls1.3", "TLS_AES_128_GCM_SHA256") // as Go's TLS and gSOAP's
 	}
 	say("listener", "0 "+socket)
-	return b.String()
+	return b.String(), nil
 }
 
 func (m *mosquitto) address() string { return m.at }

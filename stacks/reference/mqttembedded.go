@@ -14,6 +14,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
@@ -28,7 +29,7 @@ func openEmbedded(_ *program, s stack.Serve, limit int, socket string) (broker, 
 	if err != nil {
 		return nil, err
 	}
-	beside, err := net.Listen("unix", socket)
+	beside, err := kernel.ListenUnix(socket)
 	if err != nil {
 		l.Close()
 		return nil, err

@@ -122,7 +122,7 @@ func (d *Interactive) boot(ctx context.Context, mayRestore bool) (restored bool,
 // wake brings the machine to where its agent answers, and keeps that state if it
 // was booted and states are kept.
 func (d *Interactive) wake(ctx context.Context, state string, restored bool) error {
-	channel, err := dialIn(ctx, d.dir, channelFile)
+	channel, err := kernel.DialUnix(ctx, filepath.Join(d.dir, channelFile))
 	if err != nil {
 		return fmt.Errorf("its connection: %w", err)
 	}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // A monitor speaks with a running QEMU: the QEMU Machine Protocol, a JSON object
@@ -47,7 +49,7 @@ var errMonitor = errors.New("its monitor")
 // starts, and leaves the negotiation that a connection begins with.
 func dialMonitor(ctx context.Context, dir string) (*monitor, error) {
 	for {
-		conn, err := dialIn(ctx, dir, monitorFile)
+		conn, err := kernel.DialUnix(ctx, filepath.Join(dir, monitorFile))
 		if err == nil {
 			m := &monitor{conn: conn, in: bufio.NewReader(conn)}
 			if err := m.greet(ctx); err != nil {
@@ -66,20 +68,6 @@ func dialMonitor(ctx context.Context, dir string) (*monitor, error) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// dialIn connects to a socket in a folder.
-//
-// Subtle: by way of the folder's descriptor, since the address of a socket has room
-// for a path of 107 B (unix(7)), and TMPDIR may be anywhere.
-func dialIn(ctx context.Context, dir, socket string) (net.Conn, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var d net.Dialer
-	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", f.Fd(), socket))
 }
 
 func (m *monitor) greet(ctx context.Context) error {
