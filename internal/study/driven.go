@@ -51,7 +51,8 @@ func (t *candidate) driven() {
 	case t.study.Design.Incomplete:
 		refuse("does not go with benches: incomplete: all benches of a trial need its client", "remove benches: incomplete")
 	case s.Capture != "off" && t.study.Packets:
-		refuse("does not go with packets: they are captured at one client", "write capture: off", "capture")
+		refuse("does not go with packets: they are captured at one client", "remove packets: keep, or write capture: off "+
+			"for such treatments", "capture")
 	case s.AtOnce > 1:
 		refuse("does not go with at_once", "remove one of both", "at_once")
 	case s.Link.Profile != "" || s.Link.Up != (Shape{}) || s.Link.Down != (Shape{}):

@@ -64,6 +64,7 @@ func (x *assembly) seeGiven() {
 	if !varies(x.plan.Study, "capture", "driven_from", "devices") {
 		all = append(slices.Clip(all), capturer)
 	}
+	x.seeKept()
 	for _, w := range x.plan.Study.Responses {
 		for _, g := range all {
 			if !slices.Contains(g.responses, w.Text) {
@@ -75,6 +76,24 @@ func (x *assembly) seeGiven() {
 				break
 			}
 		}
+	}
+}
+
+// seeKept finds that packets are to be kept and none are captured. Package study refuses those of several benches.
+func (x *assembly) seeKept() {
+	if !x.plan.Study.Packets || varies(x.plan.Study, "capture") {
+		return
+	}
+	for t := range x.treatments() {
+		if t.Setup.Capture != "off" {
+			return
+		}
+		advice := "write capture: on, or remove packets: keep"
+		if t.Setup.Joint() {
+			advice = "remove packets: keep"
+		}
+		x.fault(t, "packets: keep keeps none, since no treatment has its packets captured", advice, "capture")
+		return // it is the same of all
 	}
 }
 

@@ -48,6 +48,17 @@ func TestResponsesThatNothingGives(t *testing.T) {
 		{"factors: {path: [{name: near, capture: off}, {name: far, requests: 6}]}\nexclude: [{path: far}]\n" +
 			"responses: [rtt, wire_bytes]", ""},
 		{many + "capture: off\nresponses: [rtt, packets]", "response packets is measured of captured packets"},
+
+		{"capture: off\npackets: keep", "s.yaml:4:10: packets: keep keeps none, since no treatment has its packets " +
+			"captured; write capture: on, or remove packets: keep"},
+		{"driven_from: 2\nduration: 5s\ncapture: off\npackets: keep", "packets: keep keeps none"},
+		{"factors: {driven_from: [1, 2]}\nduration: 5s\ncapture: off\npackets: keep", "packets: keep keeps none"},
+		{"capture: off\npackets: drop", ""},
+		{"capture: on\npackets: keep", ""},
+		{many + "packets: keep", ""},
+		{"factors: {capture: [on, off]}\npackets: keep", ""},
+		{"factors: {path: [{name: near, capture: off}, {name: far, requests: 6}]}\nexclude: [{path: far}]\npackets: keep",
+			""},
 		{"responses: [rtt, wire_bytes]\nfactors: {load: [{name: one, stack: coap-json, requests: 100}, {name: many, stack: " +
 			"coap-json, devices: 100, period: 1s, duration: 10s, capture: off}]}", ""},
 	} {
