@@ -40,7 +40,7 @@ var decoders = map[string]map[string]string{
 	"internal/fleet":         {"FuzzOrder": "working.reopen"},
 	"internal/fleet/hub":     {"no: the operator's file of keys": "users"},
 	"internal/fleet/wire": {
-		"FuzzSaid":                    "beatOf Bench.told chair.Ask chair.Read Bench.Deliver",
+		"FuzzSaid":                    "beatOf Bench.told chair.Ask chair.Read Bench.Deliver questionOf replyOf",
 		"FuzzDelivered":               "Board.delivery",
 		"no: own file of credentials": "ReadCredentials",
 	},

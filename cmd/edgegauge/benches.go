@@ -130,7 +130,7 @@ func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check, asJS
 	}
 	var heard map[string]fleet.Beat
 	if check {
-		if heard, err = listenFor(cmd.Context(), dir, wait, k); err != nil {
+		if heard, err = hear(cmd.Context(), dir, wait, slices.Collect(maps.Keys(k.Benches))); err != nil {
 			return exit{exitUnmeasured, err}
 		}
 	}
@@ -159,8 +159,8 @@ func listBenches(cmd *cobra.Command, dir string, wait time.Duration, check, asJS
 	return exit{exitUnmeasured, fmt.Errorf("%d of %d benches would get no orders", bad, len(rows))}
 }
 
-// listenFor hears benches of a fleet until all have spoken, or the time is over.
-func listenFor(ctx context.Context, dir string, wait time.Duration, k admit.Keys) (map[string]fleet.Beat, error) {
+// hear hears the benches of a fleet of those names.
+func hear(ctx context.Context, dir string, wait time.Duration, names []string) (map[string]fleet.Beat, error) {
 	who, err := wire.ReadCredentials(filepath.Join(dir, coordinatorFile))
 	if err != nil {
 		return nil, err
@@ -170,11 +170,18 @@ func listenFor(ctx context.Context, dir string, wait time.Duration, k admit.Keys
 		return nil, err
 	}
 	defer board.Close()
+	return listenFor(ctx, board, wait, names, 0)
+}
+
+// listenFor hears benches until all of those names have spoken, or where there are none so many of any, or the time is
+// over.
+func listenFor(ctx context.Context, board *wire.Board, wait time.Duration, names []string, least int) (
+	map[string]fleet.Beat, error) {
 	heard, over := map[string]fleet.Beat{}, time.After(wait)
-	for len(heard) < len(k.Benches) {
+	for len(heard) < max(len(names), least) {
 		select {
 		case b := <-board.Alive():
-			if k.Benches[b.Bench] != "" { // not one that was removed a moment ago
+			if len(names) == 0 || slices.Contains(names, b.Bench) { // not one that was removed a moment ago
 				heard[b.Bench] = b
 			}
 		case <-over:

@@ -13,20 +13,26 @@ import (
 
 func checkCmd(a *app) *cobra.Command {
 	var sets []string
+	var shared sharing
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check STUDY...",
 		Short: "find every problem that would stop run, before anything runs",
 		Long: `Check lists everything that would keep a study from running on this machine: errors in the file, missing
 stacks, devices and meters, and missing permissions. It opens meters and tests links, but runs no part of the study. It
-does not connect to boards.`,
+does not connect to boards.
+
+With --benches it lists what would keep run --benches from measuring it, and asks benches elsewhere what they lack.`,
 		Example: "  edgegauge check studies/quickstart.yaml --set requests=100",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := shared.check(); err != nil {
+				return exit{exitUsage, err}
+			}
 			out := checkedJSON{Format: jsonFormat}
 			var faults []error
 			for _, file := range args {
-				x, err := a.check(cmd.Context(), file, sets)
+				x, err := a.check(cmd.Context(), file, sets, shared)
 				out.Studies = append(out.Studies, x)
 				if err != nil {
 					faults = append(faults, err)
@@ -51,6 +57,7 @@ does not connect to boards.`,
 		},
 	}
 	setFlag(c, &sets)
+	shared.flags(c)
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -96,13 +103,16 @@ func (x checkedStudy) with() string {
 	return fmt.Sprintf(" with --benches, %d of them at least (driven_from)", x.Benches)
 }
 
-func (a *app) check(ctx context.Context, file string, sets []string) (checkedStudy, error) {
+func (a *app) check(ctx context.Context, file string, sets []string, shared sharing) (checkedStudy, error) {
 	x := checkedStudy{File: file, Asks: []string{}}
-	bed, p, _, err := a.read(ctx, file, nil, sets)
+	bed, p, text, err := a.readFor(ctx, file, nil, sets, shared)
 	if err == nil {
-		if found := bed.Obstacles(ctx, p); found != nil {
+		if found := hinders(ctx, bed, p, shared); found != nil {
 			err = obstacles(found)
 		}
+	}
+	if err == nil && shared.elsewhere() {
+		err = a.askBenches(ctx, p, text, shared)
 	}
 	if x.Faults = faultsOf(file, err); err != nil {
 		return x, err
@@ -111,6 +121,9 @@ func (a *app) check(ctx context.Context, file string, sets []string) (checkedStu
 	x.Ready, x.Treatments, x.Trials = true, p.Study.Treatments(), len(p.Trials)
 	if n := testbed.Drivers(p); n > 1 {
 		x.Benches = n
+	}
+	if shared.elsewhere() { // of each it was asked what it may not run
+		return x, nil
 	}
 	for _, foreign := range bed.Foreign(p, sets...) {
 		x.Asks = append(x.Asks, foreign.Error())

@@ -8,21 +8,26 @@ import (
 
 func planCmd(a *app) *cobra.Command {
 	var sets []string
+	var shared sharing
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "plan STUDY",
 		Short: "print the trials in the order they would run, as CSV",
 		Long: `Plan prints the trials in the order they would run, as CSV. The same file gives the same plan, byte for byte.
-Anything that would keep the study from running on this machine is listed after the plan, as check lists it.`,
+Anything that would keep the study from running on this machine is listed after the plan, as check lists it; with
+--benches, what would keep run --benches from measuring it, without asking benches elsewhere.`,
 		Example: "  edgegauge plan studies/quickstart.yaml | column -s, -t | less",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			bed, p, _, err := a.read(cmd.Context(), args[0], nil, sets)
+			if err := shared.check(); err != nil {
+				return exit{exitUsage, err}
+			}
+			bed, p, _, err := a.readFor(cmd.Context(), args[0], nil, sets, shared)
 			if err != nil {
 				return err
 			}
 			tellLonely(p)
-			found := bed.Obstacles(cmd.Context(), p)
+			found := hinders(cmd.Context(), bed, p, shared)
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), plannedOf(p, found))
 			} else {
@@ -35,6 +40,7 @@ Anything that would keep the study from running on this machine is listed after 
 		},
 	}
 	setFlag(c, &sets)
+	shared.flags(c)
 	jsonFlag(c, &asJSON)
 	return c
 }

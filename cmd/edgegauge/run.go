@@ -129,8 +129,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		}
 	}
 	// Results that are to be repeated are not gone on with.
-	e, err := a.open(ctx, file, opening{out: f.out, trust: f.trust, kept: f.kept, given: f.sets,
-		shared: f.shared.benches != "", here: f.shared.local() > 0, fresh: like != nil})
+	e, err := a.open(ctx, file, opening{out: f.out, trust: f.trust, kept: f.kept, given: f.sets, shared: f.shared,
+		fresh: like != nil})
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		watchers = append(watchers, p.tell)
 	}
 	conduct := func() (lab.Outcome, *report.Report, error) { return a.conduct(ctx, e, watchers...) }
-	if f.shared.benches != "" {
+	if f.shared.wanted() {
 		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared) }
 	}
 	outcome, r, err := conduct()
@@ -219,22 +219,22 @@ type opening struct {
 	trust  bool
 	kept   []string // overrides that were kept with results, before given
 	given  []string // overrides that the user gave on this command line
-	shared bool     // benches measure it
-	here   bool     // which are of this machine
+	shared sharing  // the benches that measure it, if any
 	fresh  bool     // into a new directory, unless out names one
 }
 
 // open reads a study and opens its experiment, which is to be closed.
 func (a *app) open(ctx context.Context, file string, o opening) (*testbed.Experiment, error) {
-	read := a.read
-	if o.shared {
-		read = a.readElsewhere
-	}
-	_, plan, text, err := read(ctx, file, o.kept, o.given)
+	bed, plan, text, err := a.readFor(ctx, file, o.kept, o.given, o.shared)
 	if err != nil {
 		return nil, err
 	}
 	tellLonely(plan)
+	if o.shared.wanted() { // else to open it finds the same, and what only boards say
+		if found := hinders(ctx, bed, plan, o.shared); found != nil {
+			return nil, obstacles(found)
+		}
+	}
 	return a.openPlan(ctx, plan, text, o)
 }
 
@@ -250,9 +250,9 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 		}
 	}
 	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, Given: o.given,
-		Here: o.here, LeftOut: a.left}
+		Here: o.shared.local() > 0, LeftOut: a.left}
 	open := bed.Open
-	if o.shared {
+	if o.shared.wanted() {
 		open = bed.OpenShared
 	}
 	e, err := open(ctx, r)
@@ -278,7 +278,7 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 	case err != nil:
 		return nil, exit{exitUnmeasured, err}
 	}
-	if !o.shared {
+	if !o.shared.wanted() {
 		a.tellBeside(e.Lab.Beside())
 	}
 	e.Lab.Wide = func() ([]int, string, error) { return report.WideTreatments(e.Lab.Store) }

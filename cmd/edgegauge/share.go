@@ -9,13 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/fleet/admit"
@@ -29,123 +25,10 @@ import (
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
-// A sharing says which benches measure a study.
-type sharing struct {
-	benches string // a number of benches on this machine, names, or anyBench; empty: the study is not shared
-	nats    string // where the hub is, if not where the credentials say
-	creds   string
-	lease   time.Duration
-}
-
-// anyBench is whoever the hub admits.
-const anyBench = "any"
-
-// mostLocal is how many benches of this machine may share a study.
-const mostLocal = 16
-
-func (s *sharing) flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.benches, "benches", "", "share the study among benches: names (a,b), any, or a number of "+
-		"benches on this machine, which take turns")
-	hubFlags(c, &s.nats, &s.creds)
-	leaseFlag(c, &s.lease)
-	goWith(c, []string{"benches"}, "lease")
-}
-
-func hubFlags(c *cobra.Command, nats, creds *string) {
-	c.Flags().StringVar(nats, "nats", "", "URL of the hub (default: the one in the credentials)")
-	c.Flags().StringVar(creds, "creds", "", "file of credentials, as edgegauge benches add writes it")
-}
-
-func leaseFlag(c *cobra.Command, lease *time.Duration) {
-	c.Flags().DurationVar(lease, "lease", fleet.Lease,
-		"how long a bench may be silent before its block is given to another; the same for run and worker")
-}
-
-// local is how many benches of this machine are asked for; 0: benches elsewhere.
-func (s sharing) local() int {
-	n, _ := strconv.Atoi(s.benches)
-	return n
-}
-
-// localNames are those of so many benches of this machine.
-func localNames(n int) []string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprintf("here-%d", i+1)
-	}
-	return all
-}
-
-// names are those of the benches; nil: any.
-func (s sharing) names() []string {
-	if n := s.local(); n > 0 {
-		return localNames(n)
-	}
-	if s.benches == anyBench {
-		return nil
-	}
-	all := strings.Split(s.benches, ",")
-	for i := range all {
-		all[i] = strings.TrimSpace(all[i])
-	}
-	return all
-}
-
-// check finds flags that do not go together.
-func (s sharing) check() error {
-	n, err := strconv.Atoi(s.benches)
-	switch {
-	case s.benches == "" && s.nats+s.creds != "":
-		return errors.New("--nats and --creds are for benches: add --benches with their names, or any")
-	case s.benches == "":
-		return nil
-	case err == nil && (n < 1 || n > mostLocal):
-		return fmt.Errorf("--benches %d: a machine has 1 to %d benches", n, mostLocal)
-	case err == nil && s.nats+s.creds != "":
-		return fmt.Errorf("--benches %d starts benches on this machine; name those that the hub knows, or any", n)
-	case err != nil && s.named() != nil:
-		return s.named()
-	case err != nil && s.creds == "":
-		return errors.New("--benches with names needs --creds, the coordinator's credentials; edgegauge benches add " +
-			"made them")
-	}
-	return leaseCheck(s.lease)
-}
-
-// named finds names that are no bench's, or given twice.
-func (s sharing) named() error {
-	seen := map[string]bool{}
-	for _, name := range s.names() {
-		if err := admit.CheckName(name); err != nil {
-			return fmt.Errorf("--benches: %w", err)
-		}
-		if seen[name] {
-			return fmt.Errorf("--benches names %s twice", name)
-		}
-		seen[name] = true
-	}
-	return nil
-}
-
-func leaseCheck(lease time.Duration) error {
-	if lease < time.Second {
-		return fmt.Errorf("--lease %v is too short; write 1s or more", lease)
-	}
-	return nil
-}
-
 // share has benches measure an experiment, and writes the report's files.
 func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.Outcome, *report.Report, error) {
 	fails := func(err error) (lab.Outcome, *report.Report, error) {
 		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
-	}
-	if n, names := testbed.Drivers(e.Lab.Plan), s.names(); names != nil && len(names) < n {
-		return lab.Outcome{}, nil, exit{exitUsage, fmt.Errorf("the study is driven from %d benches (driven_from), and %d "+
-			"are named: add others to --benches", n, len(names))}
-	}
-	if e.Lab.Plan.Study.Design.Spread > 0 {
-		return lab.Outcome{}, nil, exit{exitUsage, errors.New("design.spread is for one machine: benches measure blocks as " +
-			"they come; set it to 0, or leave --benches out")}
 	}
 	var who wire.Credentials
 	var here *localFleet
@@ -156,11 +39,8 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.
 		}
 		defer here.stop()
 		who = here.who
-	} else if who, err = wire.ReadCredentials(s.creds); err != nil {
-		return lab.Outcome{}, nil, exit{exitUsage, err}
-	}
-	if s.nats != "" {
-		who.URL = s.nats
+	} else if who, err = s.credentials(); err != nil {
+		return lab.Outcome{}, nil, err
 	}
 	board, err := wire.OpenBoard(who)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 	"edgegauge.example/edgegauge/internal/lab"
 )
@@ -133,5 +135,42 @@ func TestNamesOfBenches(t *testing.T) {
 	}
 	if got := (sharing{benches: "a, b"}).names(); len(got) != 2 || got[1] != "b" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A study that too few benches can measure is refused, and so is one of which all leave a treatment out.
+func TestWhatBenchesAnswered(t *testing.T) {
+	can, cannot := fleet.Reply{}, fleet.Reply{Why: "no frob"}
+	without := func(cells ...int) fleet.Reply {
+		r := fleet.Reply{Lacks: map[int]string{}}
+		for _, c := range cells {
+			r.Lacks[c] = fmt.Sprint("no program for ", c)
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		what    string
+		replies []fleet.Reply
+		least   int
+		named   bool
+		want    string
+	}{
+		{"all can", []fleet.Reply{can, can}, 1, true, ""},
+		{"one can", []fleet.Reply{cannot, can}, 1, true, ""},
+		{"one measures", []fleet.Reply{cannot, {Busy: true}}, 1, true, ""},
+		{"none can", []fleet.Reply{cannot, cannot}, 1, true, "bench a: no frob\nbench b: no frob\nthe study takes 1 bench, " +
+			"and 0 can measure it now"},
+		{"too few can", []fleet.Reply{can, cannot}, 2, true, "the study takes 2 benches, and 1 can measure it now"},
+		{"nobody is heard", nil, 1, false, "the study takes 1 bench, and 0 can measure it now"},
+		{"each has what the other lacks", []fleet.Reply{without(1, 2), without(3)}, 1, true, ""},
+		{"both lack one", []fleet.Reply{without(1, 2), without(2, 3)}, 1, true, "no bench can run one of the treatments: " +
+			"no program for 2"},
+		{"others may have it", []fleet.Reply{without(2)}, 1, false, ""},
+	} {
+		rows := []benchRow{{Name: "a"}, {Name: "b"}}
+		err := (&app{quiet: true}).tellReplies(rows, tt.replies, tt.least, tt.named)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
+		}
 	}
 }

@@ -117,6 +117,9 @@ func (a *app) serveBench(ctx context.Context, r workerRun, who wire.Credentials)
 	station := &testbed.Station{Bed: bed, Trust: r.trust, Name: who.Bench, Join: end.Join,
 		Address: func() string { return cmp.Or(r.address, end.Address()) }}
 	defer station.Close()
+	if err := end.Answer(station.Able); err != nil {
+		return exit{exitUnmeasured, err}
+	}
 	machine := machineID()
 	if r.turn != "" {
 		machine += "/" + who.Bench // what shares a machine takes turns

@@ -54,6 +54,21 @@ type Order struct {
 	Stamp
 }
 
+// A Question is whether a bench can measure a study.
+type Question struct {
+	Study     []byte   `json:"study"`               // the study file as read
+	Overrides []string `json:"overrides,omitempty"` // path=value
+	Helps     bool     `json:"helps,omitempty"`     // it would only drive the servers of another
+}
+
+// A Reply is a bench's to a Question.
+type Reply struct {
+	Why string `json:"why,omitempty"` // it cannot; empty: it can
+	// Lacks are treatments (study.Trial.Cell) that it would leave out, as the study lets it, each with the reason.
+	Lacks map[int]string `json:"lacks,omitempty"`
+	Busy  bool           `json:"busy,omitempty"` // it measures, and has not looked
+}
+
 // A Beat is how a bench is heard.
 type Beat struct {
 	Bench   string `json:"bench"`   // its name

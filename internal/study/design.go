@@ -22,7 +22,10 @@ var designKeys = []key{
 		s.Design.WarmUp, s.Design.warmth = r.span("warmup", n), true
 	}},
 	{"cooldown", func(r *reader, s *Study, n *node) { s.Design.CoolDown, _ = r.duration("cooldown", n, 0) }},
-	{"spread", func(r *reader, s *Study, n *node) { s.Design.Spread, _ = r.duration("spread", n, 0) }},
+	{"spread", func(r *reader, s *Study, n *node) {
+		s.Design.Spread, _ = r.duration("spread", n, 0)
+		s.SpreadAt = n.pos
+	}},
 	{"precision", func(r *reader, s *Study, n *node) {
 		if n.kind != scalar || n.text != "off" {
 			s.Design.Precision = r.openRatio("precision", n, 0, 1)

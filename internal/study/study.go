@@ -33,6 +33,7 @@ type Study struct {
 	Time            Time       // what time is, in all of its treatments
 	Published       Published  // what to set beside ours
 	Overrides       []Override // what --set changed, as given but for passwords
+	SpreadAt        Pos        // where design.spread stands
 	kept            int        // as Vocabulary.Kept
 	Passwords       []Word     // settings in which the file gives a password, redacted
 

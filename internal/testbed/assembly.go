@@ -45,9 +45,15 @@ func (b *Testbed) assemble(p study.Plan, exe, temp string) *assembly {
 // meters, and closes them; boards are not reached and machines not booted. Open
 // finds the same, and nothing else before the first trial but what a board says.
 func (b *Testbed) Obstacles(ctx context.Context, p study.Plan) study.Errors {
+	return b.obstacles(ctx, p, func(*assembly) {})
+}
+
+// obstacles are Obstacles, and what else is found.
+func (b *Testbed) obstacles(ctx context.Context, p study.Plan, also func(*assembly)) study.Errors {
 	x := b.assemble(p, b.Exe, b.Temp)
 	x.looking = true
 	defer x.abandon()
+	also(x)
 	x.look(ctx)
 	x.openMeters(ctx)
 	return study.Collect(x.faults)

@@ -13,7 +13,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/lab"
-	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -225,8 +224,8 @@ func (s *Station) prepare(ctx context.Context) error {
 	if err := x.err(); err != nil {
 		return err
 	}
-	if s.Bed.NeedsNetwork(x.plan) && link.Able() != nil {
-		return fmt.Errorf("%w; start the worker as root", link.Able())
+	if err := s.mayLink(x.plan); err != nil {
+		return err
 	}
 	x.openDevices(ctx)
 	x.openMeters(ctx)

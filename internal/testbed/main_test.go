@@ -74,7 +74,7 @@ func bed(t *testing.T, stacks ...string) *Testbed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	temp, err := os.MkdirTemp("", "t") // short, since sockets lie below it
+	temp, err := os.MkdirTemp("", "t") // not below the test's, which others may not enter
 	if err != nil {
 		t.Fatal(err)
 	}

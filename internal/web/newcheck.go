@@ -57,7 +57,7 @@ func (s *Server) ask(ctx context.Context, text string, look bool) (a answer) {
 		p, err = s.Bed.Read(ctx, textName, []byte(text))
 	}
 	if err == nil && a.Looked {
-		if found := s.Bed.Obstacles(ctx, p); found != nil {
+		if found := s.Bed.ObstaclesAlone(ctx, p); found != nil {
 			err = found
 		}
 	}

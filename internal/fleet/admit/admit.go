@@ -38,6 +38,9 @@ func AssignSubject(bench string) string { return "$KV." + AssignBucket + "." + b
 // JoinSubject is where a bench speaks to another that it measures with.
 func JoinSubject(to, from string) string { return JoinPrefix + to + "." + from }
 
+// Asker is who asks benches, as another that speaks to them would: no bench has such a name.
+const Asker = "_coordinator"
+
 // OrderSubject asks the hub for a bench's order.
 func OrderSubject(bench string) string {
 	return "$JS.API.DIRECT.GET.KV_" + AssignBucket + "." + AssignSubject(bench)

@@ -86,17 +86,25 @@ func FuzzDelivered(f *testing.F) {
 	})
 }
 
-// Whatever arrives as a beat, an order or a hold: a bench speaks for nobody else, in short ids, and of an order comes
-// through what JSON says it is, or nothing.
+// Whatever arrives as a beat, an order, a hold, a question or a reply: a bench speaks for nobody else, in short ids,
+// and of an order comes through what JSON says it is, or nothing.
 func FuzzSaid(f *testing.F) {
 	f.Add([]byte(`{"bench":"other","boot":"b","machine":"m","program":"v","run":"r","block":1,"attempt":2,"done":true}`))
 	f.Add([]byte(`{"run":"r","block":1,"attempt":2,"boot":"b","study":"c3R1ZHk6IHM=","retries":-1}`))
 	f.Add([]byte(`{"id":"i","place":"p","words":"\u001b[2J"}`))
+	f.Add([]byte(`{"study":"c3R1ZHk6IHM=","overrides":["a=b"],"why":"\u001b[2J","lacks":{"-1":"x"},"busy":true}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		beat, ok := beatOf("one", &nats.Msg{Data: text})
 		if beat.Bench != "one" || ok && (len(beat.Boot) > mostID || len(beat.Machine) > mostID) {
 			t.Fatalf("%s became %+v", text, beat)
+		}
+		q, asked := questionOf(&nats.Msg{Data: text})
+		r, replied := replyOf(&nats.Msg{Data: text})
+		for _, x := range []any{q, r} { // what was understood can be said again
+			if _, err := json.Marshal(x); err != nil && (asked || replied) {
+				t.Fatalf("%s became %+v: %v", text, x, err)
+			}
 		}
 		b := &Bench{orders: make(chan fleet.Order, 1), ctx: t.Context()}
 		b.told(text)
