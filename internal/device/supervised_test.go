@@ -220,15 +220,26 @@ func openFiles(t *testing.T) int {
 func TestFailedStartsKeepNoFile(t *testing.T) {
 	exe := local(t)
 	none := filepath.Join(t.TempDir(), "none")
+	plain, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
 	fails := func() {
-		for _, c := range []Command{
-			{Argv: []string{"true"}, Log: none + "/log"},
-			{Argv: []string{"true"}, Dir: none},
-			{Argv: []string{"true"}, CPUs: []int{5000}},
-			{Argv: []string{none + "/program"}},
+		for _, x := range []struct {
+			l Local
+			c Command
+		}{
+			{exe, Command{Argv: []string{"true"}, Log: none + "/log"}},
+			{exe, Command{Argv: []string{"true"}, Dir: none}},
+			{exe, Command{Argv: []string{"true"}, CPUs: []int{5000}}},
+			{exe, Command{Argv: []string{none + "/program"}}},
+			{exe, Command{Argv: []string{"true"}, Namespace: plain}},
+			{Local{Exe: none}, Command{Argv: []string{"true"}}},  // no supervisor
+			{Local{Exe: "true"}, Command{Argv: []string{"true"}}}, // one without a word
 		} {
-			if _, err := exe.Start(t.Context(), c); err == nil {
-				t.Errorf("%+v started", c)
+			if _, err := x.l.Start(t.Context(), x.c); err == nil {
+				t.Errorf("%+v of %+v started", x.c, x.l)
 			}
 		}
 	}
@@ -243,7 +254,7 @@ func TestFailedStartsKeepNoFile(t *testing.T) {
 		time.Sleep(20 * time.Millisecond) // the last of them are being shut
 	}
 	if after > before+10 {
-		t.Errorf("%d files are open after 80 failed starts, before %d", after, before)
+		t.Errorf("%d files are open after failed starts, %d before", after, before)
 	}
 }
 

@@ -70,6 +70,22 @@ func TestHungAgentIsCutOff(t *testing.T) {
 	}
 }
 
+// Between reaching a board and asking for its addresses another may have hung it up: then it has none.
+func TestAddressesOfABoardThatWasHungUp(t *testing.T) {
+	lab, agent := net.Pipe()
+	defer lab.Close()
+	defer agent.Close()
+	go rpc.Greet(agent, rpc.Agent, rpc.Hello{Build: "this"})
+	r, err := device.Connect(t.Context(), "its agent", keptOpen{lab}, "this", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Board{Build: "this", remote: r}
+	if there, here, err := b.Addresses(t.Context()); err != nil || there.IsValid() || here.IsValid() {
+		t.Errorf("got %v, %v, %v, want no address", there, here, err)
+	}
+}
+
 // A wire is a connection in memory that takes all that is written.
 type wire struct {
 	net.Conn // nil: nobody asks for the rest
