@@ -103,7 +103,8 @@ func TestAddressesThatNobodyCanListenOn(t *testing.T) {
 		{"192.0.2.7", "ipv4", true, ""},
 		{"169.254.1.1", "ipv6", true, "the study asks for ipv6, but the board is reached at 169.254.1.1; write ip: ipv4"},
 		{"192.0.2.7", "ipv6", false, "the study asks for ipv6, but this machine is reached at 192.0.2.7"},
-		{"2001:db8::7", "ipv4", true, "write ip: ipv6, or ssh:// and a name of which"},
+		{"2001:db8::7", "ipv4", true, "write ip: ipv6, or name the board by another address, such as " +
+			"ssh://192.0.2.7, or by a name of which"},
 		{"", "ipv4", true, "board is behind a jump host; put both sides on it"},
 	} {
 		at, _ := netip.ParseAddr(tt.at)

@@ -23,16 +23,23 @@ func Reach(board string, there, here netip.Addr, onBoard bool, ip string) (at ne
 			"put both sides on it"
 	case at.Is6() && at.IsLinkLocalUnicast(): // an address that each machine must be told the interface of
 		return at, fmt.Sprintf("%s is reached at %v, a link-local address, which means nothing without an interface",
-			reached, at), "write ssh:// and " + otherName
+			reached, at), otherName(ip)
 	case at.Is4() == (ip == "ipv6"):
 		return at, fmt.Sprintf("the study asks for %s, but %s is reached at %v", ip, reached, at),
-			fmt.Sprintf("write ip: %s, or ssh:// and %s", other, otherName)
+			fmt.Sprintf("write ip: %s, or %s", other, otherName(ip))
 	}
 	return at, "", ""
 }
 
-// otherName is how a board is named by another address: names of devices have no brackets, as IPv6 takes in a URL.
-const otherName = "a name of which ~/.ssh/config says another HostName"
+// otherName says how to reach a board at an address of an IP version.
+func otherName(ip string) string {
+	address := "ssh://192.0.2.7"
+	if ip == "ipv6" {
+		address = "ssh://[2001:db8::7]"
+	}
+	return "name the board by another address, such as " + address + ", or by a name of which ~/.ssh/config says " +
+		"another HostName"
+}
 
 // ReachedAt is the address at which other benches reach a server of this one. It fails where that is not an address of
 // the IP version that the study asks for.

@@ -95,6 +95,16 @@ func (r *reader) name(what string, n *node) (string, bool) {
 	return "", false
 }
 
+// device reads a name, or the URL of a board, in which an IPv6 address stands between brackets.
+func (r *reader) device(what string, n *node) (string, bool) {
+	if n.tag == "!!str" && strings.Contains(n.text, "://") && plainName.MatchString(unbracketed.Replace(n.text)) {
+		return n.text, true
+	}
+	return r.name(what, n)
+}
+
+var unbracketed = strings.NewReplacer("[", "", "]", "")
+
 func tagWord(tag string) string {
 	switch tag {
 	case "!!int", "!!float":

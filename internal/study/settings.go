@@ -183,18 +183,17 @@ func known(what string, names func(Vocabulary) []string, at func(*Setup) *string
 
 // deviceName is one of the vocabulary's, or a board's URL.
 func deviceName(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool) {
-	named := known("device", deviceNames, at)
 	return func(r *reader, what string, n *node) (Setting, bool) {
 		if strings.Contains(n.text, "@") && !strings.Contains(n.text, "://") {
 			r.fail(n.pos, fmt.Sprintf("no device %q", n.text), meant.Question("ssh://"+n.text))
 			return Setting{}, false
 		}
-		if r.vocabulary.Board == nil || !strings.Contains(n.text, "://") {
-			return named(r, what, n)
-		}
-		v, ok := r.name(what, n)
+		v, ok := r.device(what, n)
 		if !ok {
 			return Setting{}, false
+		}
+		if r.vocabulary.Board == nil || !strings.Contains(v, "://") {
+			return fixed(v, n.pos, v, at), r.known("device", Word{v, n.pos}, deviceNames(r.vocabulary))
 		}
 		if strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://") {
 			r.fail(n.pos, fmt.Sprintf("%q is no device", v),

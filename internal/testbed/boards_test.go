@@ -54,19 +54,27 @@ func TestBoardsThatTheOtherSideCannotReach(t *testing.T) {
 	}{
 		{"server: {device: 'ssh://pi@192.0.2.7'}", "", "192.0.2.7", ""},
 		{"server: {device: 'ssh://pi@192.0.2.7'}\nip: ipv6", "5:5: the study asks for ipv6, but the board is reached at " +
-			"192.0.2.7; write ip: ipv4, or ssh:// and a name of which ~/.ssh/config says another HostName", "192.0.2.7", ""},
+			"192.0.2.7; write ip: ipv4, or name the board by another address, such as ssh://[2001:db8::7], or by a name of " +
+			"which ~/.ssh/config says another HostName", "192.0.2.7", ""},
 		{"server: {device: 'ssh://pi@192.0.2.7'}\n" + both, "or exclude: [{ip: ipv6}]", "192.0.2.7", ""},
 		{"client: {device: 'ssh://pi@192.0.2.7'}\nip: ipv6", "the board is reached at 192.0.2.7", "192.0.2.7", ""},
 		{"server: {device: 'ssh://me@pi'}\nip: ipv6", "the board is reached at 192.0.2.7", "192.0.2.7", ""},
-		{"server: {device: 'ssh://six'}", "write ip: ipv6, or ssh:// and a name", "2001:db8::7", ""},
+		{"server: {device: 'ssh://six'}", "write ip: ipv6, or name the board by another address, such as " +
+			"ssh://192.0.2.7", "2001:db8::7", ""},
 		{"server: {device: 'ssh://six'}\nip: ipv6", "", "2001:db8::7", ""},
 		{"server: {device: 'ssh://near'}\nip: ipv6", "fe80::7, a link-local address", "fe80::7", ""},
+		{"server: {device: 'ssh://pi@[2001:db8::7]:22'}\nip: ipv6", "", "2001:db8::7", ""},
+		{"server: {device: 'ssh://pi@[2001:db8::7]:22'}", "4:18: the study asks for ipv4, but the board is reached at " +
+			"2001:db8::7; write ip: ipv6", "2001:db8::7", ""},
+		{"server: {device: 'ssh://pi@[fe80::1%25eth0]'}\nip: ipv6", "fe80::1, a link-local address", "fe80::1", ""},
+		{"factors: {server.device: ['ssh://pi@[2001:db8::7]:22', local]}\nip: ipv6\nexclude: [{server.device: local}]", "",
+			"2001:db8::7", ""},
 		{"server: {device: 'ssh://far'}", "ssh://far is behind a jump host; put both sides on it", "", ""},
 		{"server: {device: 'ssh://far'}\nclient: {device: 'ssh://far'}", "", "", ""}, // its loopback
 		{"server: {device: 'ssh://pi@192.0.2.7'}\nclient: {device: 'ssh://pi@192.0.2.7'}\nip: ipv6", "", "192.0.2.7", ""},
 		{"server: {device: 'ssh://board'}\n" + both, "", "192.0.2.7", "the study asks for ipv6, but the board is reached " +
-			"at 192.0.2.7; write ip: ipv4, or ssh:// and a name of which ~/.ssh/config says another HostName, or exclude: " +
-			"[{ip: ipv6}]"},
+			"at 192.0.2.7; write ip: ipv4, or name the board by another address, such as ssh://[2001:db8::7], or by a name of " +
+			"which ~/.ssh/config says another HostName, or exclude: [{ip: ipv6}]"},
 		{"client: {device: 'ssh://board'}\nip: ipv6", "", "192.0.2.7", "but this machine is reached at 192.0.2.1"},
 		{"server: {device: 'ssh://board'}\nip: ipv6", "", "2001:db8::7", ""},
 		{"server: {device: 'ssh://board'}", "", "", "ssh://board is behind a jump host"},

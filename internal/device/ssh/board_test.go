@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,6 +118,35 @@ func TestBoard(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(work, "edgegauge")); err == nil {
 		t.Error("the binary lies there while it runs")
+	}
+	b.Close()
+	nothing(t, work)
+}
+
+// A board is reached at an IPv6 address, between brackets as in a URL.
+func TestBoardAtAnIPv6Address(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	l.Close()
+	s, work := serve(t, "ListenAddress ::1")
+	for _, x := range []struct{ file, from, to string }{
+		{".ssh/config", "Host board board-*\n  HostName 127.0.0.1\n", "Host ::1\n"}, {".ssh/known_hosts", "127.0.0.1", "::1"},
+	} {
+		file := filepath.Join(s.Home, x.file)
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, []byte(strings.Replace(string(text), x.from, x.to, 1)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := board(t, "ssh://"+s.User+"@[::1]:"+s.Port+work)
+	there, here, err := b.Addresses(t.Context())
+	if err != nil || there.String() != "::1" || here.String() != "::1" {
+		t.Errorf("got %v, %v, %v", there, here, err)
 	}
 	b.Close()
 	nothing(t, work)

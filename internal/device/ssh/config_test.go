@@ -122,6 +122,16 @@ func TestTargets(t *testing.T) {
 		"ssh://-oProxy@board":   "names cannot begin with -",
 		"ssh://board?x=1":       "write ssh://user@host",
 		"ssh://bo ard":          "write ssh://user@host",
+
+		"ssh://pi@[fe80::1%eth0]":      "a link-local address reaches nothing but the board itself",
+		"ssh://pi@[fe80::1%eth0]:22/a": "or with both sides on the board %25 for the %",
+		"ssh://pi@2001:db8::7":         "write an IPv6 address between brackets",
+		"ssh://fe80::1%eth0/tmp":       "write an IPv6 address between brackets",
+		"ssh://pi@[board]":             "between brackets stands an IPv6 address",
+		"ssh://pi@[192.0.2.7]:22":      "between brackets stands an IPv6 address",
+		"ssh://pi@[2001:db8::7":        "write ssh://user@host",
+		"ssh://pi@[]":                  "between brackets stands an IPv6 address",
+		"ssh://pi@[2001:db8::7]:99999": "has an invalid port",
 	} {
 		if _, err := ParseTarget(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", s, err, want)

@@ -5,6 +5,7 @@ package ssh
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -19,8 +20,11 @@ type Target struct {
 	Dir              string // the folder to work in there; empty: its TMPDIR, or /tmp
 }
 
-// ParseTarget reads ssh://[user@]host[:port][/folder].
+// ParseTarget reads ssh://[user@]host[:port][/folder]. An IPv6 address stands between brackets.
 func ParseTarget(s string) (Target, error) {
+	if err := addressed(s); err != nil {
+		return Target{}, err
+	}
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || !strings.HasPrefix(s, Scheme) || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
@@ -42,4 +46,28 @@ func ParseTarget(s string) (Target, error) {
 		t.Dir = ""
 	}
 	return t, nil
+}
+
+// addressed refuses IPv6 addresses that are not written as in a URL (RFC 3986, section 3.2.2; RFC 6874), and says how.
+func addressed(s string) error {
+	host, _, _ := strings.Cut(strings.TrimPrefix(s, Scheme), "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	inside, bracketed := strings.CutPrefix(host, "[")
+	if !bracketed {
+		if strings.Count(host, ":") > 1 {
+			return fmt.Errorf("board %q: write an IPv6 address between brackets, such as ssh://pi@[2001:db8::7]:22", s)
+		}
+		return nil
+	}
+	inside, _, _ = strings.Cut(inside, "]")
+	inside, zone, zoned := strings.Cut(inside, "%")
+	at, err := netip.ParseAddr(inside)
+	switch {
+	case err != nil || !at.Is6():
+		return fmt.Errorf("board %q: between brackets stands an IPv6 address, such as ssh://pi@[2001:db8::7]", s)
+	case zoned && !strings.HasPrefix(zone, "25"):
+		return fmt.Errorf("board %q: a link-local address reaches nothing but the board itself, since each machine must be "+
+			"told an interface of its own; write another address, or with both sides on the board %%25 for the %%", s)
+	}
+	return nil
 }
