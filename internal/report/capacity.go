@@ -148,7 +148,7 @@ func byCount(k stat.Capacity) string {
 // figure is a condition's figure in words.
 func capacityFigure(c slo.Condition, v float64) string {
 	switch {
-	case c.Figure == slo.Failed:
+	case c.Metric == slo.Failed:
 		return significant(100*v) + " %"
 	case math.IsInf(v, 1):
 		return "none answered"
@@ -284,7 +284,7 @@ func (c *Capacity) Pictures() []Picture {
 	var out []Picture
 	for i, k := range c.SLO {
 		unit, scale := "s", 1.0
-		if k.Figure == slo.Failed {
+		if k.Metric == slo.Failed {
 			unit, scale = "%", 100
 		}
 		values := []float64{k.Bound * scale}

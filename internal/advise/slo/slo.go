@@ -19,26 +19,26 @@ import (
 
 // A Condition is an upper bound on a figure of a trial's requests.
 type Condition struct {
-	Figure Figure
+	Metric Metric
 	Share  float64 // of a percentile, 0.99; 0: the mean, or Failed
 	Bound  float64 // s, or a share of the requests
 	Text   string  // "response_time p99 < 200ms"
 }
 
-// A Figure is what a condition bounds.
-type Figure string
+// A Metric is what a condition bounds.
+type Metric string
 
 // The figures that an objective may bound. A request that failed was not answered in time:
 // it counts in a percentile, and in a mean, as one that took for ever.
 const (
-	ResponseTime Figure = "response_time"
-	RTT          Figure = "rtt"
-	TotalTime    Figure = "total_time"
-	Failed       Figure = "failed"
+	ResponseTime Metric = "response_time"
+	RTT          Metric = "rtt"
+	TotalTime    Metric = "total_time"
+	Failed       Metric = "failed"
 )
 
-// Figures are all of them.
-var Figures = []Figure{ResponseTime, RTT, TotalTime, Failed}
+// Metrics are all of them.
+var Metrics = []Metric{ResponseTime, RTT, TotalTime, Failed}
 
 // An SLO is one or several conditions, all of which are to be kept.
 type SLO []Condition
@@ -85,9 +85,9 @@ func parse(text string) (Condition, error) {
 		return c, fmt.Errorf("%q is not a condition; write a figure, < and a bound with its unit, for example %s", text,
 			example)
 	}
-	if c.Figure = Figure(m[1]); !slices.Contains(Figures, c.Figure) {
+	if c.Metric = Metric(m[1]); !slices.Contains(Metrics, c.Metric) {
 		var names []string
-		for _, f := range Figures {
+		for _, f := range Metrics {
 			names = append(names, string(f))
 		}
 		return c, fmt.Errorf("%q: unknown figure %q; %s", text, m[1], meant.Advice(m[1], names, "write one of "+
@@ -97,7 +97,7 @@ func parse(text string) (Condition, error) {
 	if err != nil || !(v > 0) {
 		return c, fmt.Errorf("%q: the bound %s is not above 0", text, m[3])
 	}
-	if c.Figure == Failed {
+	if c.Metric == Failed {
 		return c.share(m[2], v, m[4])
 	}
 	scale, ok := units[m[4]]
@@ -112,7 +112,7 @@ func parse(text string) (Condition, error) {
 		c.Share = 0.5
 		return c, nil
 	case "":
-		return c, fmt.Errorf("%q names no percentile; write, for example, %s p99", text, c.Figure)
+		return c, fmt.Errorf("%q names no percentile; write, for example, %s p99", text, c.Metric)
 	}
 	p, err := strconv.ParseFloat(m[2][1:], 64)
 	if err != nil || !(p > 0 && p < 100) {
@@ -139,7 +139,7 @@ func (c Condition) share(figure string, v float64, unit string) (Condition, erro
 // beyond the percentile, or ten that may fail.
 func (c Condition) Needs() int {
 	switch {
-	case c.Figure == Failed:
+	case c.Metric == Failed:
 		return atLeast(10 / c.Bound)
 	case c.Share == 0:
 		return 10
@@ -163,7 +163,7 @@ func (s SLO) Needs() int {
 func (s SLO) Shortest() time.Duration {
 	var least time.Duration
 	for _, c := range s {
-		if d := time.Duration(c.Bound * 1e9); c.Figure != Failed && (least == 0 || d < least) {
+		if d := time.Duration(c.Bound * 1e9); c.Metric != Failed && (least == 0 || d < least) {
 			least = d
 		}
 	}
@@ -174,7 +174,7 @@ func (s SLO) Shortest() time.Duration {
 func (s SLO) Longest() time.Duration {
 	var most time.Duration
 	for _, c := range s {
-		if c.Figure != Failed {
+		if c.Metric != Failed {
 			most = max(most, time.Duration(c.Bound*1e9))
 		}
 	}
@@ -195,15 +195,15 @@ type Tally struct {
 	slo    SLO
 	n      int
 	failed int
-	times  map[Figure][]float64 // s; of those that were answered
+	times  map[Metric][]float64 // s; of those that were answered
 }
 
 // NewTally begins one.
 func (s SLO) NewTally() *Tally {
-	t := &Tally{slo: s, times: map[Figure][]float64{}}
+	t := &Tally{slo: s, times: map[Metric][]float64{}}
 	for _, c := range s {
-		if c.Figure != Failed {
-			t.times[c.Figure] = nil
+		if c.Metric != Failed {
+			t.times[c.Metric] = nil
 		}
 	}
 	return t
@@ -251,9 +251,9 @@ func (t *Tally) Judge() (kept []Kept, binding int) {
 }
 
 func (t *Tally) figure(c Condition) float64 {
-	xs := t.times[c.Figure]
+	xs := t.times[c.Metric]
 	switch {
-	case c.Figure == Failed:
+	case c.Metric == Failed:
 		return float64(t.failed) / float64(max(1, t.n))
 	case c.Share == 0 && t.failed > 0, len(xs) == 0:
 		return math.Inf(1)

@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		{TotalTime, 0.5, 20e-6, ""}}
 	for i, c := range s {
 		c.Text = ""
-		if math.Abs(c.Bound-want[i].Bound) > 1e-15 || c.Figure != want[i].Figure || c.Share != want[i].Share {
+		if math.Abs(c.Bound-want[i].Bound) > 1e-15 || c.Metric != want[i].Metric || c.Share != want[i].Share {
 			t.Errorf("%d: %+v, not %+v", i, c, want[i])
 		}
 	}
