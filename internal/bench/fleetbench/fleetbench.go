@@ -50,8 +50,8 @@ func rows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) {
 	return append(table(f, g), sizes...), err
 }
 
-// A Figure is what a hub with many benches came to.
-type Figure struct {
+// A Measurement is what a hub with many benches came to.
+type Measurement struct {
 	Benches int
 	Written []time.Duration // from an order to its write being synced and acknowledged
 	Reached []time.Duration // from an order to its bench; the longest last
@@ -63,7 +63,7 @@ type Figure struct {
 
 // Crowd starts a hub whose store is in dir, connects benches that beat as workers do, and
 // gives each two orders, of which the second is timed. Then each has its bucket made.
-func Crowd(ctx context.Context, hub, dir string, benches int) (f Figure, err error) {
+func Crowd(ctx context.Context, hub, dir string, benches int) (f Measurement, err error) {
 	f.Benches = benches
 	c, err := startCrowd(ctx, hub, dir, benches)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // table compares the figures with what is promised.
-func table(f Figure, g Gap) []labbench.Row {
+func table(f Measurement, g Gap) []labbench.Row {
 	row := func(figure string, v, most float64, format string) labbench.Row {
 		r := labbench.Row{Figure: figure, Measured: fmt.Sprintf(format, v)}
 		if most > 0 {

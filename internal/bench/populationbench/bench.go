@@ -30,8 +30,8 @@ type Case struct {
 	NON     bool
 }
 
-// A Figure is what a Case came to.
-type Figure struct {
+// A Measurement is what a Case came to.
+type Measurement struct {
 	population.Result
 	Served    int   // requests that the server says it had
 	Anonymous int64 // B of the client's memory at the end of the run that no file backs
@@ -80,9 +80,9 @@ func promise(figure string, v, bound float64, atMost bool, format string) labben
 
 // table compares the figures with what is promised. At 20,000 requests a second, most go out alone; at 80,000, several
 // are due by the time the driver is back from sending.
-func table(many, million, quick, dense Figure) []labbench.Row {
-	share := func(f Figure) float64 { return 100 * f.CPU.Seconds() / f.Elapsed.Seconds() }
-	perCPU := func(f Figure) float64 { return float64(f.Answered) / f.CPU.Seconds() }
+func table(many, million, quick, dense Measurement) []labbench.Row {
+	share := func(f Measurement) float64 { return 100 * f.CPU.Seconds() / f.Elapsed.Seconds() }
+	perCPU := func(f Measurement) float64 { return float64(f.Answered) / f.CPU.Seconds() }
 	all := []labbench.Row{
 		promise("MB of 100,000 devices, one request a minute each", float64(many.Anonymous)/1e6, 20, true, "%.1f"),
 		promise("% of a core, the same", share(many), 10, true, "%.2f"),
@@ -104,7 +104,7 @@ func table(many, million, quick, dense Figure) []labbench.Row {
 }
 
 // account says what became of a case.
-func (f *Figure) account() string {
+func (f *Measurement) account() string {
 	return fmt.Sprintf("%d requests, %d answered, %d failed, %d reports skipped, %d messages sent again; "+
 		"the server served %d; %d answers dropped; lateness p50 %v, p99 %v, max %v; %.0f MB resident with the program",
 		f.Requests, f.Answered, f.Failed, f.Skipped, f.Retransmissions, f.Served, f.Dropped, f.LatenessP50,
@@ -112,7 +112,7 @@ func (f *Figure) account() string {
 }
 
 // Measure runs a case. exe is this program, with its verb stack-program.
-func Measure(ctx context.Context, exe string, c Case) (f Figure, err error) {
+func Measure(ctx context.Context, exe string, c Case) (f Measurement, err error) {
 	server, err := start(ctx, exe, "serve")
 	if err != nil {
 		return f, err

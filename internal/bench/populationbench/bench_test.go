@@ -26,7 +26,7 @@ func TestSmallPopulations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []Figure
+	var got []Measurement
 	for _, n := range []int{1000, 201_000} {
 		f, err := Measure(t.Context(), exe, Case{Devices: n, Period: 1000 * time.Second, For: 2 * time.Second})
 		if err != nil {

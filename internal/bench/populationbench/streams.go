@@ -46,7 +46,7 @@ func streamRows(ctx context.Context, b *labbench.Bench) ([]labbench.Row, error) 
 	return streamTable(mqtt, many), nil
 }
 
-func streamTable(mqtt, many Figure) []labbench.Row {
+func streamTable(mqtt, many Measurement) []labbench.Row {
 	rows := []labbench.Row{
 		promise("MQTT connections of one process at once", float64(mqtt.OpenMost), 19_500, false, "%.0f"),
 		promise("B of the driver's memory for each", float64(mqtt.Anonymous)/float64(mqtt.Devices), 1000, true, "%.0f"),
@@ -60,7 +60,7 @@ func streamTable(mqtt, many Figure) []labbench.Row {
 	return rows
 }
 
-func (f *Figure) streamAccount() string {
+func (f *Measurement) streamAccount() string {
 	return fmt.Sprintf("%d requests, %d answered, %d failed, %d reports skipped; %d connections opened, %d failed, "+
 		"%d broken; the server served %d; lateness p50 %v, p99 %v, max %v; %.2f s of the driver's CPU time in %.0f s; "+
 		"%.0f MB resident with the program", f.Requests, f.Answered, f.Failed, f.Skipped, f.Connects, f.ConnectFailed,
@@ -69,7 +69,7 @@ func (f *Figure) streamAccount() string {
 }
 
 // MeasureStreams runs a case. exe is this program, with its verb stack-program.
-func MeasureStreams(ctx context.Context, exe string, c StreamCase) (f Figure, err error) {
+func MeasureStreams(ctx context.Context, exe string, c StreamCase) (f Measurement, err error) {
 	const service = "monitor"
 	message := stack.Message{Seed: 1, N: 16}
 	limits := stack.Limits{Body: 1 << 20}
