@@ -108,7 +108,7 @@ func TestNoFigureWithoutAWholeBlock(t *testing.T) {
 	if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, want) {
 		t.Errorf("warnings lack %q:\n%s", want, said)
 	}
-	if got := r.Figure(Panel{measure.Client, "message_size", "B"}).Rows[0].Value; got != "no whole block" {
+	if got := r.Chart(Panel{measure.Client, "message_size", "B"}).Rows[0].Value; got != "no whole block" {
 		t.Errorf("the page says %q", got)
 	}
 	r.Study.Design.Precision = 100

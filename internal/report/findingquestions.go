@@ -373,7 +373,7 @@ func (q openQuestion) Figure(response, side string) (string, error) {
 			if p.Response != response || string(p.Side) != side {
 				continue
 			}
-			name, figure := q.Name+"-"+p.ID(), r.Figure(p)
+			name, figure := q.Name+"-"+p.ID(), r.Chart(p)
 			if i > 0 {
 				name += fmt.Sprintf("-%d", i+1)
 			}

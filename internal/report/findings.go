@@ -286,7 +286,7 @@ func (f finding) Figures() string {
 		}) {
 			continue
 		}
-		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.Figure(p)
+		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.Chart(p)
 		*f.files = append(*f.files, File{name, figure.File})
 		fmt.Fprintf(&b, "%s, on %s:\n\n![%[1]s, each treatment's trials, mean and interval; squares: published](%[3]s)\n\n",
 			markdownText(figure.Title), f.Results.under(), name)

@@ -75,8 +75,8 @@ func countsOf(v map[stat.Verdict]int) string {
 
 // sizes is the figure of all claims that state a ratio and were judged by a measured one: theirs, and ours with its
 // interval.
-func (all allFindings) sizes() Figure {
-	figure := Figure{ID: "sizes", Title: "Published ratios and ours"}
+func (all allFindings) sizes() Chart {
+	figure := Chart{ID: "sizes", Title: "Published ratios and ours"}
 	for _, f := range all {
 		if f.Results == nil {
 			continue
@@ -86,7 +86,7 @@ func (all allFindings) sizes() Figure {
 			if !ok || c.Kind() != "ratio" || c.Ours.None() || c.Modelled || c.Needs.Board {
 				continue
 			}
-			figure.Rows = append(figure.Rows, FigureRow{Name: strings.ReplaceAll(c.ID, "-", " "),
+			figure.Rows = append(figure.Rows, ChartRow{Name: strings.ReplaceAll(c.ID, "-", " "),
 				Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") + ", ours " +
 					strings.TrimPrefix(oursText(c), "ratio "),
 				Center: c.Ours.Estimate, Lo: c.Ours.Lo, Hi: c.Ours.Hi, Floor: math.NaN(), Published: math.Sqrt(lo * hi),

@@ -40,9 +40,9 @@ func TestAnswerOfAllPapers(t *testing.T) {
 // The picture of published ratios has a row for each claim that states one and was judged by measuring what it is
 // about: none of a model, and none that only a board could tell.
 func TestPictureOfPublishedRatios(t *testing.T) {
-	of := func(dir string) Figure { return allFindings{{Results: reportOf(t, dir)}}.sizes() }
+	of := func(dir string) Chart { return allFindings{{Results: reportOf(t, dir)}}.sizes() }
 	arms, truth := afterPapers["gsoap-on-arm"], arms(t)
-	names := func(f Figure) (all []string) {
+	names := func(f Chart) (all []string) {
 		for _, r := range f.Rows {
 			all = append(all, r.Name)
 		}

@@ -246,7 +246,7 @@ func (r *Report) time() string {
 
 func (r *Report) panelView(p Panel) (panelView, error) {
 	v := panelView{ID: p.ID(), Side: string(p.Side), ByMedian: r.byMedian(p.Side, p.Response),
-		Figure: element(r.Figure(p).Picture())}
+		Figure: element(r.Chart(p).Picture())}
 	if pic, ok := r.distributions(p); ok {
 		v.Distribution = element(pic)
 	}

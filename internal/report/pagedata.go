@@ -105,7 +105,7 @@ func (r *Report) dataPanel(p Panel) dataPanel {
 	out := dataPanel{ID: p.ID(), Title: capital(words(p.Response)) + " at the " + string(p.Side) +
 		r.byMedian(p.Side, p.Response), Unit: p.Unit,
 		Rows: []dataRow{}}
-	for i, f := range r.Figure(p).Rows {
+	for i, f := range r.Chart(p).Rows {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
 			continue
@@ -148,7 +148,7 @@ func (x *Trace) data() dataTrace {
 func (r *Report) Pictures() []Picture {
 	out := r.paretos()
 	for _, p := range r.Panels() {
-		out = append(out, r.Figure(p).Picture())
+		out = append(out, r.Chart(p).Picture())
 		for _, draw := range []func(Panel) (Picture, bool){r.distributions, r.courses} {
 			if pic, ok := draw(p); ok {
 				out = append(out, pic)

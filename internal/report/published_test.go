@@ -83,7 +83,7 @@ func TestPublishedStandsBesideOurs(t *testing.T) {
 	if got := pageOf(t, r); !strings.Contains(got, ". Energy is in joules") {
 		t.Error("the page does not say what a reader must know about the figures, as a sentence")
 	}
-	f := r.Figures()
+	f := r.Charts()
 	if got := f[0].Rows[0]; !(got.PubLo < got.Published && got.Published < got.PubHi) ||
 		!math.IsNaN(f[0].Rows[4].Published) {
 		t.Errorf("the figure has %v (%v to %v), and %v for what was not published", got.Published, got.PubLo, got.PubHi,

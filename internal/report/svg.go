@@ -65,13 +65,13 @@ const fileStyle = `svg{overflow:visible;font:13px system-ui,"DejaVu Sans",sans-s
 	`.fig-idle{fill:#4b5563;fill-opacity:.13}.fig-measured-run{fill:#14653a;fill-opacity:.17}`
 
 // SVG draws the figure as an element to stand in a page.
-func (f Figure) SVG(w io.Writer) error { return f.Picture().SVG(w) }
+func (f Chart) SVG(w io.Writer) error { return f.Picture().SVG(w) }
 
 // File draws the figure as a file of its own.
-func (f Figure) File(w io.Writer) error { return f.Picture().File(w) }
+func (f Chart) File(w io.Writer) error { return f.Picture().File(w) }
 
 // Picture draws the figure.
-func (f Figure) Picture() Picture {
+func (f Chart) Picture() Picture {
 	a := newAxis(f.values())
 	p := Picture{ID: f.ID, Says: f.describe(), Height: topMargin + rowHeight*len(f.Rows) + axisHeight}
 	var b strings.Builder
@@ -87,7 +87,7 @@ func (f Figure) Picture() Picture {
 const mostTrials = 2000
 
 // describe is the figure in words, for those who do not see it.
-func (f Figure) describe() string {
+func (f Chart) describe() string {
 	parts := make([]string, 0, len(f.Rows))
 	for _, r := range f.Rows {
 		parts = append(parts, r.Name+" "+r.Value)
@@ -111,7 +111,7 @@ func (a axis) grid(b *strings.Builder, unit string, bottom int) {
 	}
 }
 
-func (r FigureRow) draw(b *strings.Builder, a axis, unit string, top, most int) {
+func (r ChartRow) draw(b *strings.Builder, a axis, unit string, top, most int) {
 	openRow(b, r.Name, r.Value, r.IsFloor, top)
 	mid := top + stripMid
 	if a.shows(r.Floor) {
@@ -156,7 +156,7 @@ func openRow(b *strings.Builder, name, value string, isFloor bool, top int) {
 }
 
 // says is what hovering a point shows.
-func (r FigureRow) says(i int, unit string) string {
+func (r ChartRow) says(i int, unit string) string {
 	text := Format(r.Points[i], unit)
 	if i < len(r.Trials) {
 		text = fmt.Sprintf("trial %d, block %d: %s", r.Trials[i].Trial, r.Trials[i].Block, text)
@@ -164,7 +164,7 @@ func (r FigureRow) says(i int, unit string) string {
 	return text
 }
 
-func (r FigureRow) drawPublished(b *strings.Builder, a axis, mid int) {
+func (r ChartRow) drawPublished(b *strings.Builder, a axis, mid int) {
 	if !a.shows(r.Published) {
 		return
 	}

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-func figureWith(rows ...FigureRow) Figure {
-	return Figure{ID: "rtt-client", Title: "RTT, client", Unit: "s", Rows: rows}
+func figureWith(rows ...ChartRow) Chart {
+	return Chart{ID: "rtt-client", Title: "RTT, client", Unit: "s", Rows: rows}
 }
 
-func row(points []float64, center, lo, hi, floor float64) FigureRow {
-	return FigureRow{Name: "a <b> & c", Value: "v", Points: points, Center: center, Lo: lo, Hi: hi, Floor: floor,
+func row(points []float64, center, lo, hi, floor float64) ChartRow {
+	return ChartRow{Name: "a <b> & c", Value: "v", Points: points, Center: center, Lo: lo, Hi: hi, Floor: floor,
 		Published: math.NaN()}
 }
 
@@ -21,7 +21,7 @@ func TestSVGIsWellFormedAndShowsWhatItHas(t *testing.T) {
 	nan := math.NaN()
 	for _, tt := range []struct {
 		what                  string
-		f                     Figure
+		f                     Chart
 		points, cis, floors   int
 		means                 int
 		notThere, mustContain string
@@ -96,13 +96,13 @@ func TestFiguresHaveAtMostSoManyPoints(t *testing.T) {
 		points[i] = 1 + float64(i%7)/10
 	}
 	points[777], points[22_222] = 0.5, 3
-	rows := make([]FigureRow, 3)
+	rows := make([]ChartRow, 3)
 	for i := range rows {
-		rows[i] = FigureRow{Name: "a", Points: points, Center: 1.3, Lo: 1.2, Hi: 1.4,
+		rows[i] = ChartRow{Name: "a", Points: points, Center: 1.3, Lo: 1.2, Hi: 1.4,
 			Floor: math.NaN(), Published: math.NaN()}
 	}
 	var b strings.Builder
-	if err := (Figure{ID: "x", Unit: "s", Rows: rows}).SVG(&b); err != nil {
+	if err := (Chart{ID: "x", Unit: "s", Rows: rows}).SVG(&b); err != nil {
 		t.Fatal(err)
 	}
 	svg := b.String()

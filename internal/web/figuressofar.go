@@ -38,7 +38,7 @@ func (r *running) summarize(s *store.Store) error {
 		r.Rows[i] = []string{t.Name(), itoa(t.Valid)}
 	}
 	for k, p := range panels {
-		f := x.Figure(p)
+		f := x.Chart(p)
 		f.Rows = f.Rows[:shown]
 		r.Head = append(r.Head, f.Title)
 		for i, row := range f.Rows {

@@ -8,17 +8,17 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
-// A Figure shows one response of one side: every treatment's trials, its mean
+// A Chart shows one response of one side: every treatment's trials, its mean
 // with the interval, its floor, and what was published.
-type Figure struct {
+type Chart struct {
 	ID    string // "rtt-client": anchors and file names
 	Title string
 	Unit  string
-	Rows  []FigureRow
+	Rows  []ChartRow
 }
 
-// A FigureRow is one treatment: its headline and its trials. What does not exist is NaN.
-type FigureRow struct {
+// A ChartRow is one treatment: its headline and its trials. What does not exist is NaN.
+type ChartRow struct {
 	Name, Value    string
 	IsFloor        bool
 	Points         []float64 // trials, in the order of their blocks
@@ -29,11 +29,11 @@ type FigureRow struct {
 	PubLo, PubHi   float64
 }
 
-// Figures are the figures of the report, one per response and side.
-func (r *Report) Figures() []Figure {
-	var out []Figure
+// Charts are those of the report, one per response and side.
+func (r *Report) Charts() []Chart {
+	var out []Chart
 	for _, p := range r.Panels() {
-		out = append(out, r.Figure(p))
+		out = append(out, r.Chart(p))
 	}
 	return out
 }
@@ -80,19 +80,19 @@ func (r *Report) noFigure(treatment int, p Panel) string {
 	return "not measured here"
 }
 
-// Figure is that of a panel.
-func (r *Report) Figure(p Panel) Figure {
-	f := Figure{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side) +
+// Chart is that of a panel.
+func (r *Report) Chart(p Panel) Chart {
+	f := Chart{ID: p.ID(), Title: words(p.Response) + ", " + string(p.Side) +
 		r.byMedian(p.Side, p.Response) + r.modelledHead(p.Side, p.Response), Unit: p.Unit}
 	for i, t := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
 		if !ok {
-			f.Rows = append(f.Rows, FigureRow{Name: t.Name(), Value: r.noFigure(i, p), Center: math.NaN(),
+			f.Rows = append(f.Rows, ChartRow{Name: t.Name(), Value: r.noFigure(i, p), Center: math.NaN(),
 				Lo: math.NaN(), Hi: math.NaN(), Floor: math.NaN(), Published: math.NaN()})
 			continue
 		}
 		head := c.Headline()
-		row := FigureRow{Name: t.Name(), IsFloor: r.isFloor(t.Stack), Center: head.Center, Lo: head.Lo, Hi: head.Hi,
+		row := ChartRow{Name: t.Name(), IsFloor: r.isFloor(t.Stack), Center: head.Center, Lo: head.Lo, Hi: head.Hi,
 			Floor: math.NaN(), Published: math.NaN(), PubLo: math.NaN(), PubHi: math.NaN()}
 		if b := c.Published; b != nil {
 			row.Published, row.PubLo, row.PubHi = b.Mean, b.Mean-b.HalfWidth, b.Mean+b.HalfWidth
@@ -133,7 +133,7 @@ func words(name string) string {
 }
 
 // values are all that must find a place on the axis.
-func (f Figure) values() []float64 {
+func (f Chart) values() []float64 {
 	var all []float64
 	for _, r := range f.Rows {
 		all = append(all, r.Points...)
@@ -151,7 +151,7 @@ func (f Figure) values() []float64 {
 	return all
 }
 
-func (f Figure) lowest() float64 {
+func (f Chart) lowest() float64 {
 	lo := math.Inf(1)
 	for _, r := range f.Rows {
 		for _, v := range r.Points {
