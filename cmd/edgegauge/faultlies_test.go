@@ -149,7 +149,7 @@ func (f *faulty) lie(dice *rand.Rand, alone string) (end func()) {
 func tellLie(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, o fleet.Order, which int, alone string) {
 	ctx, cancel := context.WithTimeout(ctx, faultLease/2)
 	defer cancel()
-	r := fleet.Result{Task: o.Task, Bench: faultsLiar, Boot: o.Boot}
+	r := fleet.Bundle{Task: o.Task, Bench: faultsLiar, Boot: o.Boot}
 	objects, err := js.ObjectStore(ctx, "raw_"+faultsLiar)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		ask := nats.NewMsg("fleet.result." + faultsLiar)

@@ -117,7 +117,7 @@ func (b *benchEnd) Beat(_ context.Context, beat Beat) error {
 }
 
 // Deliver leaves a copy of the files with the hub, and asks.
-func (b *benchEnd) Deliver(ctx context.Context, r Result, dir string) (Answer, error) {
+func (b *benchEnd) Deliver(ctx context.Context, r Bundle, dir string) (Answer, error) {
 	b.thaw()
 	key := fmt.Sprint(r.Task, r.Boot)
 	b.w.mu.Lock()
@@ -145,11 +145,11 @@ func (b *benchEnd) Deliver(ctx context.Context, r Result, dir string) (Answer, e
 	return b.ask(ctx, r, at)
 }
 
-func (b *benchEnd) ask(ctx context.Context, r Result, at string) (Answer, error) {
+func (b *benchEnd) ask(ctx context.Context, r Bundle, at string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	answers := make(chan Answer, 8)
-	d := Delivery{Result: r}
+	d := Delivery{Bundle: r}
 	d.Fetch = func(ctx context.Context, to string) error {
 		if b.asks.chance(0.05) {
 			b.w.count("damaged in transit")

@@ -36,7 +36,7 @@ func TestResultsAreExaminedBesideTheRest(t *testing.T) {
 		s.beat("b", "1", nil)
 		first, second := s.of("a"), s.of("b")
 		answers := make(chan Answer, 1)
-		s.results <- Delivery{Result: Result{Task: first.Task, Bench: "a", Boot: "1"},
+		s.results <- Delivery{Bundle: Bundle{Task: first.Task, Bench: "a", Boot: "1"},
 			Answer: func(a Answer) { answers <- a }, Fetch: func(context.Context, string) error { return nil }}
 		synctest.Wait()
 		began := time.Now()
@@ -70,7 +70,7 @@ func TestNamesOfFilesEndNoStudy(t *testing.T) {
 		o := s.of("a")
 		for _, kind := range []error{syscall.EEXIST, syscall.ENAMETOOLONG, syscall.ENOTDIR} {
 			answers := make(chan Answer, 1)
-			s.results <- Delivery{Result: Result{Task: o.Task, Bench: "a", Boot: "1"},
+			s.results <- Delivery{Bundle: Bundle{Task: o.Task, Bench: "a", Boot: "1"},
 				Answer: func(a Answer) { answers <- a },
 				Fetch:  func(context.Context, string) error { return &fs.PathError{Op: "open", Path: "x", Err: kind} }}
 			synctest.Wait()
@@ -128,7 +128,7 @@ func TestMoreRetriesThanWereOrdered(t *testing.T) {
 		s.beat("a", "1", nil)
 		o := s.of("a")
 		answers := make(chan Answer, 1)
-		s.results <- Delivery{Result: Result{Task: o.Task, Bench: "a", Boot: "1"},
+		s.results <- Delivery{Bundle: Bundle{Task: o.Task, Bench: "a", Boot: "1"},
 			Answer: func(a Answer) { answers <- a },
 			Fetch: func(_ context.Context, dir string) error {
 				return failing(t, s.ledger, o, study.DefaultRetries+1, dir)

@@ -85,8 +85,8 @@ type Beat struct {
 	Helps string `json:"helps,omitempty"` // Order's, of the task in hand
 }
 
-// A Result offers what a bench measured.
-type Result struct {
+// A Bundle offers what a bench measured: all files of a block's results.
+type Bundle struct {
 	Task
 	Bench string `json:"bench"` // its name
 	Boot  string `json:"boot"`  // that the order was meant for
@@ -133,7 +133,7 @@ type Board interface {
 
 // A Delivery is a result at the coordinator's end. The transport vouches for its Bench.
 type Delivery struct {
-	Result
+	Bundle
 	// Fetch writes the files into dir, durably, and compares their checksums (ErrDamaged).
 	Fetch  func(ctx context.Context, dir string) error
 	Answer func(Answer)
@@ -145,7 +145,7 @@ type Bench interface {
 	Orders() <-chan Order
 	Beat(ctx context.Context, b Beat) error
 	// Deliver offers results, whose files lie in dir, and waits for the answer.
-	Deliver(ctx context.Context, r Result, dir string) (Answer, error)
+	Deliver(ctx context.Context, r Bundle, dir string) (Answer, error)
 }
 
 // ErrCut is that a bench could not reach another that it measures with.

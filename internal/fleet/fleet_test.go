@@ -271,14 +271,14 @@ func TestForgedResults(t *testing.T) {
 		s.beat("a", "1", nil)
 		s.beat("b", "1", nil)
 		own := s.of("a")
-		for name, r := range map[string]Result{
+		for name, r := range map[string]Bundle{
 			"another's order": {Task: own.Task, Bench: "b", Boot: "1"},
 			"another boot":    {Task: own.Task, Bench: "a", Boot: "2"},
 			"a made-up order": {Task: Task{own.Run, 3, 9}, Bench: "a", Boot: "1"},
 			"another run":     {Task: Task{NewID(), own.Block, own.Attempt}, Bench: "a", Boot: "1"},
 		} {
 			answers := make(chan Answer, 1)
-			s.results <- Delivery{Result: r, Answer: func(a Answer) { answers <- a },
+			s.results <- Delivery{Bundle: r, Answer: func(a Answer) { answers <- a },
 				Fetch: func(context.Context, string) error { return nil }}
 			want := Refused
 			if name == "another run" {
@@ -300,8 +300,8 @@ type playedBench struct {
 	mu      sync.Mutex
 	beats   []Beat
 	still   time.Duration // for which the next beat holds the process up
-	answers func(Result) (Answer, error)
-	offers  []Result
+	answers func(Bundle) (Answer, error)
+	offers  []Bundle
 }
 
 func (b *playedBench) Orders() <-chan Order { return b.orders }
@@ -316,7 +316,7 @@ func (b *playedBench) Beat(_ context.Context, beat Beat) error {
 	return nil
 }
 
-func (b *playedBench) Deliver(_ context.Context, r Result, _ string) (Answer, error) {
+func (b *playedBench) Deliver(_ context.Context, r Bundle, _ string) (Answer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.offers = append(b.offers, r)
@@ -366,7 +366,7 @@ func TestForeignFolderIsLeftAlone(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		err := (&Worker{Name: "a", Bench: &playedBench{answers: func(Result) (Answer, error) { return Answer{}, nil }},
+		err := (&Worker{Name: "a", Bench: &playedBench{answers: func(Bundle) (Answer, error) { return Answer{}, nil }},
 			Dir: dir}).
 			Work(ctx)
 		name, _, _ := strings.Cut(foreign, "/")
@@ -408,7 +408,7 @@ func TestResultsThatCannotBeOfferedAreTold(t *testing.T) {
 		var mu sync.Mutex
 		var told []string
 		err := error(&fs.PathError{Op: "open", Path: "ledger.sqlite", Err: syscall.EMFILE})
-		b := &playedBench{orders: make(chan Order), answers: func(Result) (Answer, error) {
+		b := &playedBench{orders: make(chan Order), answers: func(Bundle) (Answer, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return Answer{Verdict: Kept}, err
@@ -446,7 +446,7 @@ func TestResultsAreOfferedUntilKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		verdict := Answer{Verdict: Damaged}
 		var away error
-		b := &playedBench{answers: func(Result) (Answer, error) { return verdict, away }}
+		b := &playedBench{answers: func(Bundle) (Answer, error) { return verdict, away }}
 		o := Order{Task: Task{NewID(), 1, 1}}
 		work(t, dir, b, func(boot string) {
 			o.Boot = boot
@@ -499,7 +499,7 @@ func TestAWorkerThatStoodStill(t *testing.T) {
 	for still, stale := range map[time.Duration]bool{50 * time.Second: false, 80 * time.Second: true} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			b := &playedBench{answers: func(Result) (Answer, error) { return Answer{}, errors.New("no hub") }}
+			b := &playedBench{answers: func(Bundle) (Answer, error) { return Answer{}, errors.New("no hub") }}
 			work(t, dir, b, func(boot string) {
 				o := Order{Task: Task{NewID(), 1, 1}, Boot: boot}
 				b.orders <- o

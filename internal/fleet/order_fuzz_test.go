@@ -35,7 +35,7 @@ func FuzzOrder(f *testing.F) {
 		w := func() *working {
 			return &working{boot: o.Boot, measured: make(chan error), Worker: &Worker{Name: "a", Dir: filepath.Join(above, "in"),
 				Conduct: measure, Help: func(context.Context, Order) error { return errors.New("alone") },
-				Bench: &playedBench{answers: func(Result) (Answer, error) { return Answer{}, nil }}}}
+				Bench: &playedBench{answers: func(Bundle) (Answer, error) { return Answer{}, nil }}}}
 		}
 		x := w()
 		if x.obey(t.Context(), o); x.busy {

@@ -37,7 +37,7 @@ func TestASlowHubHoldsNobodyUp(t *testing.T) {
 				case <-time.After(time.Second):
 				}
 				select {
-				case s.results <- Delivery{Result: Result{Task: Task{NewID(), 1, 1}, Bench: name, Boot: "1"},
+				case s.results <- Delivery{Bundle: Bundle{Task: Task{NewID(), 1, 1}, Bench: name, Boot: "1"},
 					Answer: func(a Answer) { answers <- a }}:
 				case <-time.After(time.Second):
 				}

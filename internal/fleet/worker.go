@@ -317,7 +317,7 @@ func (w *working) offer(ctx context.Context) {
 }
 
 func (w *working) deliver(ctx context.Context, o Order, dir string) (Answer, error) {
-	r := Result{Task: o.Task, Bench: w.Name, Boot: o.Boot}
+	r := Bundle{Task: o.Task, Bench: w.Name, Boot: o.Boot}
 	names, err := store.Files(dir)
 	if err != nil {
 		return Answer{}, err

@@ -158,7 +158,7 @@ func TestAnAnswerIsNoOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := <-board.Results(); d.Run != "right" || d.Bench != "a" {
-		t.Errorf("got %+v", d.Result)
+		t.Errorf("got %+v", d.Bundle)
 	}
 }
 

@@ -77,7 +77,7 @@ func TestAStudyUnderAttack(t *testing.T) {
 			run = o.Run
 		default:
 		}
-		text, _ := json.Marshal(fleet.Result{Task: fleet.Task{Run: run, Block: 1 + i%6, Attempt: 1 + i%4},
+		text, _ := json.Marshal(fleet.Bundle{Task: fleet.Task{Run: run, Block: 1 + i%6, Attempt: 1 + i%4},
 			Bench: []string{"a", "b"}[i%2], Boot: "x"})
 		say(admit.ResultPrefix+"thief", text)
 	})

@@ -126,7 +126,7 @@ func (b *Bench) Beat(_ context.Context, beat fleet.Beat) error {
 }
 
 // Deliver uploads what is not there yet, and asks.
-func (b *Bench) Deliver(ctx context.Context, r fleet.Result, dir string) (fleet.Answer, error) {
+func (b *Bench) Deliver(ctx context.Context, r fleet.Bundle, dir string) (fleet.Answer, error) {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
 	ctx, end := whileConnected(ctx, b.nc)

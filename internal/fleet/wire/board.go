@@ -201,20 +201,20 @@ func (b *Board) hearResults() {
 
 // delivery is what a bench offers; false: nobody understands it.
 func (b *Board) delivery(bench string, m *nats.Msg) (fleet.Delivery, bool) {
-	var r fleet.Result
+	var r fleet.Bundle
 	text, files := apart(m)
 	if json.Unmarshal(text, &r) != nil {
 		return fleet.Delivery{}, false
 	}
 	r.Bench = bench
-	d := fleet.Delivery{Result: r}
+	d := fleet.Delivery{Bundle: r}
 	d.Fetch = func(ctx context.Context, dir string) error { return b.fetch(ctx, r, files, dir) }
 	d.Answer = func(a fleet.Answer) { b.answer(r, m.Reply, a) }
 	return d, true
 }
 
 // answer says it, and forgets the files that nobody needs any more.
-func (b *Board) answer(r fleet.Result, reply string, a fleet.Answer) {
+func (b *Board) answer(r fleet.Bundle, reply string, a fleet.Answer) {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return
@@ -337,7 +337,7 @@ func (b *Board) Mend(ctx context.Context, bench string) error {
 }
 
 // fetch writes the files of a result into dir.
-func (b *Board) fetch(ctx context.Context, r fleet.Result, files []byte, dir string) error {
+func (b *Board) fetch(ctx context.Context, r fleet.Bundle, files []byte, dir string) error {
 	ctx, cancel := until(ctx, b.ctx)
 	defer cancel()
 	ctx, end := whileConnected(ctx, b.nc)

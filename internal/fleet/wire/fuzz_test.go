@@ -24,7 +24,7 @@ import (
 // given, nothing over a file, and what is taken is what the checksums say.
 func FuzzDelivered(f *testing.F) {
 	said := func(files ...fleet.File) string {
-		text, err := json.Marshal(fleet.Result{Files: files})
+		text, err := json.Marshal(fleet.Bundle{Files: files})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func FuzzDelivered(f *testing.F) {
 		if !ok {
 			return
 		}
-		r := d.Result
+		r := d.Bundle
 		if r.Bench != "one" {
 			t.Fatalf("it speaks for bench %q", r.Bench)
 		}
@@ -121,7 +121,7 @@ func FuzzSaid(f *testing.F) {
 }
 
 // whole holds what was written against what the result says.
-func whole(t *testing.T, dir string, r fleet.Result, later map[string]bool) {
+func whole(t *testing.T, dir string, r fleet.Bundle, later map[string]bool) {
 	t.Helper()
 	written := 0
 	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {

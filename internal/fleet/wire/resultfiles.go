@@ -40,7 +40,7 @@ func (p parcel) bytes() (n int64) {
 // parcelsOf says how the files of a result travel. Both ends know it from the result
 // alone. Names of objects follow from the task and the content, and are never used twice:
 // nobody overwrites what another has written.
-func parcelsOf(r fleet.Result) parcels {
+func parcelsOf(r fleet.Bundle) parcels {
 	var all parcels
 	var small []fleet.File
 	content := sha256.New()
@@ -154,7 +154,7 @@ func newUnpacker(dir string) *unpacker {
 }
 
 // enclosed writes what travelled with a result, and returns what the hub has stored of it.
-func (u *unpacker) enclosed(r fleet.Result, files []byte) (stored parcels, err error) {
+func (u *unpacker) enclosed(r fleet.Bundle, files []byte) (stored parcels, err error) {
 	seen := map[string]bool{}
 	for _, f := range r.Files {
 		if !store.Portable(f.Name) || f.Bytes < 0 {
