@@ -60,10 +60,11 @@ board: ## build bin/edgegauge-board-ARCH, which edgegauge sends to boards; each 
 	  [ $$(wc -c <$(BIN)-board-$$arch$$arm) -le 12000000 ] || { echo "$(BIN)-board-$$arch$$arm is larger than 12 MB"; exit 1; }; done
 	@ls -l $(BIN)-board-*
 
-cross: board ## build for amd64, arm64, armv7 and armv6
+cross: board ## build for those of amd64, arm64, armv7 and armv6 that this machine is not, for which make build does
 	@for t in amd64: arm64: arm:7 arm:6; do \
-	  GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -ldflags=-w -o /dev/null ./cmd/edgegauge ./cmd/edgegauge-hub || exit 1; done
-	@echo "cross-builds for amd64, arm64, armv7, armv6: ok"
+	  [ "$${t%:}" = "$$($(GO) env GOHOSTARCH)" ] || \
+	    GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -ldflags=-w -o /dev/null ./cmd/edgegauge ./cmd/edgegauge-hub || exit 1; done
+	@echo "cross-builds for all others of amd64, arm64, armv7, armv6: ok"
 
 bench: build ## benchmarks of the lab itself: what the driver, the link and the instruments cost
 	@$(BIN) bench
