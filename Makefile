@@ -22,7 +22,7 @@ check: ## format, vet, staticcheck, short tests: needs Go only; run it before ea
 	@.ci/check
 
 test: ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
-	@$(MAKE) -s -j 3 brought oracles cross # what only tests need is fetched while stacks and programs are built
+	@GOGC=400 $(MAKE) -s -j 3 brought oracles cross # what only tests need is fetched while all is compiled, for which see .ci/test
 	@.ci/test
 
 packages:
