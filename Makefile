@@ -22,7 +22,8 @@ check: ## format, vet, staticcheck, short tests: needs Go only; run it before ea
 	@.ci/check
 
 test: ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
-	@GOGC=400 $(MAKE) -s -j 3 brought oracles cross # what only tests need is fetched while all is compiled, for which see .ci/test
+	@# What only tests need is fetched while all is compiled; GOGC as in .ci/test.
+	@GOGC=400 $(MAKE) -s -j 3 brought oracles cross || { echo "0 passed, 1 failed: what the tests need is not there"; exit 1; }
 	@.ci/test
 
 packages:
