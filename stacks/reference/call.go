@@ -53,54 +53,69 @@ func (c *caller) Check(uint64) error {
 	return err
 }
 
-// call answers one "call" and then runs what it is asked until stdin ends.
+// call answers one "call" after the other, each in the place of the one before, and runs what it is asked until stdin
+// ends.
 func (p *program) call() error {
+	_, line, err := p.next("call")
+	for err == nil {
+		line, err = p.called(line)
+	}
+	return err
+}
+
+// called is the client of one "call" until stdin ends, or until a line asks for another, which it returns.
+func (p *program) called(line []byte) ([]byte, error) {
 	var s stack.Call
-	if err := p.read("call", &s); err != nil {
-		return err
+	if err := parse("call", line, &s); err != nil {
+		return nil, err
 	}
 	wish := stack.Wish{Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport,
 		Connection: s.Connection}
 	if err := p.supports(wish); err != nil {
-		return err
+		return nil, err
 	}
 	c, err := p.caller(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if p.kind.find != nil {
 		if c, err = p.kind.find(p, &s, c.(*caller)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	spec, err := p.spec(s, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Population != nil {
-		return p.populate(s, spec, c, 0)
+		return nil, p.populate(s, spec, c, 0)
 	}
 	return p.answerRuns(s, spec, c)
 }
 
-// answerRuns connects, and runs what it is asked until stdin ends.
-func (p *program) answerRuns(s stack.Call, spec drive.Spec, c drive.Call) error {
+// answerRuns connects, and runs what it is asked until stdin ends, or until a line asks for another client, which it
+// returns.
+func (p *program) answerRuns(s stack.Call, spec drive.Spec, c drive.Call) ([]byte, error) {
 	ctx := context.Background()
 	d, err := drive.DialTelling(ctx, spec, func(x drive.Dialing) {
 		fmt.Fprintf(p.log.Writer(), "%s%v\n", drive.Connecting, x)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer d.Close()
-	p.ready(s.URL, phasesOf(c))
+	p.ready(s.URL, phasesOf(c), p.again())
 	for {
+		kind, line, err := p.next(p.orAgain("run", "call")...)
+		if err != nil || kind == "call" {
+			return line, err
+		}
 		var r stack.Run
-		if err := p.read("run", &r); err != nil {
-			return err
+		if err := parse(kind, line, &r); err != nil {
+			return nil, err
 		}
 		if err := p.run(ctx, d, s, r, c); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (p *program) populate(s stack.Call, d drive.Spec, c drive.Call, status int)
 		return err
 	}
 	defer devices.Close()
-	p.ready(s.URL, stack.Phases{})
+	p.ready(s.URL, stack.Phases{}, false)
 	for {
 		var r stack.Run
 		if err := p.read("run", &r); err != nil {

@@ -9,6 +9,8 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
@@ -89,15 +91,24 @@ func (p *program) main(args []string) error {
 	return fmt.Errorf("unknown verb %q; supported: serve, call", args[1])
 }
 
-// serve answers one "serve" and then reports until stdin ends.
+// serve answers one "serve" after the other, each in the place of the one before, and reports until stdin ends.
 func (p *program) serve() error {
+	_, line, err := p.next("serve")
+	for err == nil {
+		line, err = p.served(line)
+	}
+	return err
+}
+
+// served reports of one server until stdin ends, or until a line asks for another, which it returns.
+func (p *program) served(line []byte) ([]byte, error) {
 	var s stack.Serve
-	if err := p.read("serve", &s); err != nil {
-		return err
+	if err := parse("serve", line, &s); err != nil {
+		return nil, err
 	}
 	wish := stack.Wish{Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport}
 	if err := p.supports(wish); err != nil {
-		return err
+		return nil, err
 	}
 	// With one P, as on one CPU, the runtime's monitor takes it from every system
 	// call that a client on the same CPU interrupts, looks for more every 20 µs, and
@@ -105,19 +116,35 @@ func (p *program) serve() error {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 	srv, err := p.kind.serve(p, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer srv.close()
-	p.ready(srv.url(), stack.Phases{})
+	p.ready(srv.url(), stack.Phases{}, p.again())
 	for {
+		kind, line, err := p.next(p.orAgain("report", "serve")...)
+		if err != nil || kind == "serve" {
+			return line, err
+		}
 		var r stack.Report
-		if err := p.read("report", &r); err != nil {
-			return err
+		if err := parse(kind, line, &r); err != nil {
+			return nil, err
 		}
 		if err := p.report(srv.take(), r.Discard); err != nil {
-			return err
+			return nil, err
 		}
 	}
+}
+
+// again tells whether the program takes another line of its verb (stacks/PROTOCOL.md). A client of DPWS does not: it
+// keeps what it found of devices.
+func (p *program) again() bool { return p.kind.serve != nil && p.kind.find == nil }
+
+// orAgain are the lines that may come next.
+func (p *program) orAgain(next, verb string) []string {
+	if p.again() {
+		return []string{next, verb}
+	}
+	return []string{next}
 }
 
 // supports refuses what this stack does not offer, naming what it has.
@@ -132,9 +159,9 @@ func (p *program) supports(w stack.Wish) error {
 	return nil
 }
 
-func (p *program) ready(url string, phases stack.Phases) {
+func (p *program) ready(url string, phases stack.Phases, again bool) {
 	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version(),
-		"phases": phases})
+		"phases": phases, "again": again})
 }
 
 func (p *program) report(r *records, discard bool) error {
@@ -172,25 +199,40 @@ func (p *program) end(e stack.End) error {
 
 // read reads the next line, which must be of the wanted type.
 func (p *program) read(want string, v any) error {
-	line, err := p.in.ReadBytes('\n')
+	_, line, err := p.next(want)
 	if err != nil {
-		return io.EOF
+		return err
+	}
+	return parse(want, line, v)
+}
+
+// next reads the next line, which must be of a wanted type, and returns that.
+func (p *program) next(want ...string) (kind string, line []byte, err error) {
+	line, err = p.in.ReadBytes('\n')
+	if err != nil {
+		return "", nil, io.EOF
 	}
 	var h struct {
 		Type     string `json:"type"`
 		Protocol int    `json:"protocol"`
 	}
 	if err := json.Unmarshal(line, &h); err != nil {
-		return fmt.Errorf("%.80q is not a line of the protocol: %v", line, err)
+		return "", nil, fmt.Errorf("%.80q is not a line of the protocol: %v", line, err)
 	}
-	if h.Type != want {
-		return fmt.Errorf("%q is unexpected here; expected %q", h.Type, want)
+	if !slices.Contains(want, h.Type) {
+		return "", nil, fmt.Errorf("%q is unexpected here; expected %q", h.Type, strings.Join(want, " or "))
 	}
 	if h.Protocol > stack.Protocol {
-		return fmt.Errorf("protocol %d is newer than this program's (%d); update edgegauge", h.Protocol, stack.Protocol)
+		return "", nil, fmt.Errorf("protocol %d is newer than this program's (%d); update edgegauge", h.Protocol,
+			stack.Protocol)
 	}
+	return h.Type, line, nil
+}
+
+// parse reads what a line of a type says.
+func parse(kind string, line []byte, v any) error {
 	if err := json.Unmarshal(line, v); err != nil {
-		return fmt.Errorf("%s: %v", want, err)
+		return fmt.Errorf("%s: %v", kind, err)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (p *program) share(s stack.Call, spec population.Spec, n int) error {
 			return fmt.Errorf("part %d of the devices: %w", i, err)
 		}
 	}
-	p.ready(s.URL, stack.Phases{})
+	p.ready(s.URL, stack.Phases{}, false)
 	for {
 		var r stack.Run
 		if err := p.read("run", &r); err != nil {
