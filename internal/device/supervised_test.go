@@ -235,7 +235,7 @@ func TestFailedStartsKeepNoFile(t *testing.T) {
 			{exe, Command{Argv: []string{"true"}, CPUs: []int{5000}}},
 			{exe, Command{Argv: []string{none + "/program"}}},
 			{exe, Command{Argv: []string{"true"}, Namespace: plain}},
-			{Local{Exe: none}, Command{Argv: []string{"true"}}},  // no supervisor
+			{Local{Exe: none}, Command{Argv: []string{"true"}}},   // no supervisor
 			{Local{Exe: "true"}, Command{Argv: []string{"true"}}}, // one without a word
 		} {
 			if _, err := x.l.Start(t.Context(), x.c); err == nil {
