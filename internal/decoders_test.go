@@ -89,8 +89,8 @@ var decoders = map[string]map[string]string{
 		"no: own index, own schema, own lab's lines": "newIndex schemaNode.follow Server.Follow",
 	},
 	"stacks/reference": {
-		"no: the lab's own lines": "CheckDevices Tapped program.populate program.read program.request program.tellShards " +
-			"shard.run",
+		"no: the lab's own lines": "CheckDevices Tapped parse program.next program.populate program.request " +
+			"program.tellShards shard.run",
 	},
 }
 
