@@ -25,6 +25,8 @@ type Series struct {
 	Modelled bool // computed from a model, not measured
 	// s that programs were ready and had no CPU in each s of the run, where that touches the response
 	Waiting float64
+	// Unsteady says that requests took another time at the end of trials than at their beginning, where that touches it.
+	Unsteady bool
 	// Interleaved says that the series it is compared with was measured in the same
 	// blocks: trials are paired by block.
 	Interleaved bool

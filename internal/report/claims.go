@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
@@ -83,7 +84,10 @@ func reasons(c paper.Judged) []string {
 
 // placeText says where a size lies: "above 0.7 to 0.9".
 func placeText(c paper.Judged) string {
-	lo, hi, _ := c.SizeBounds()
+	lo, hi, ok := c.SizeBounds()
+	if !ok {
+		return c.SizeIs + " the bounds of the pairs"
+	}
 	return fmt.Sprintf("%s %s to %s", c.SizeIs, figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit))
 }
 
@@ -91,8 +95,10 @@ func placeText(c paper.Judged) string {
 func sizeText(c paper.Judged) string {
 	lo, hi, ok := c.SizeBounds()
 	switch {
-	case !ok || c.Size == "":
+	case c.Size == "":
 		return ""
+	case !ok && (c.SizeIs == "" || c.Modelled):
+		return fmt.Sprintf("size %s", c.Size)
 	case c.SizeIs == "" || c.Modelled:
 		return fmt.Sprintf("size %s (bounds %s to %s)", c.Size,
 			figureValue(lo, c.Kind(), c.Unit), figureValue(hi, c.Kind(), c.Unit))
@@ -160,6 +166,12 @@ func figuresText(c paper.Judged) string {
 func publishedFigure(c paper.Claim) string {
 	lo, hi, ok := c.Published()
 	switch {
+	case len(c.Pairs) > 0:
+		var pairs []string
+		for _, p := range c.Pairs {
+			pairs = append(pairs, ratioText(p[0]))
+		}
+		return "ratios " + strings.Join(pairs, ", ")
 	case !ok:
 		return ""
 	case lo == hi:
@@ -187,7 +199,12 @@ func oursText(c paper.Judged) string {
 		if f.Hi > f.Lo {
 			text += " (" + figureValue(f.Lo, f.Kind, f.Unit) + " to " + figureValue(f.Hi, f.Kind, f.Unit) + ")"
 		}
-		return text + modelledWord(c.Modelled)
+		return text + strataText(f) + modelledWord(c.Modelled)
+	}
+	if len(c.Pairs) > 0 {
+		if text := partsText(c); text != "" {
+			return text + modelledWord(c.Modelled)
+		}
 	}
 	if kind, unit, lo, hi, ok := c.Range(); ok && len(c.Parts) > 1 {
 		return fmt.Sprintf("%s %s to %s in %s%s", kind, figureValue(lo, kind, unit), figureValue(hi, kind, unit),
@@ -200,6 +217,35 @@ func oursText(c paper.Judged) string {
 		}
 	}
 	return strings.Join(where, "; ")
+}
+
+// strataText are the strata of an average that lie apart, so that it holds for none of them.
+func strataText(f paper.Evidence) string {
+	if !advise.Differ(f.Strata) {
+		return ""
+	}
+	var parts []string
+	for _, s := range f.Strata {
+		parts = append(parts, s.Name()+" "+figureValue(s.Estimate, f.Kind, f.Unit))
+	}
+	return ", the mean of unlike ones: " + strings.Join(parts, ", ")
+}
+
+// partsText is each part of a claim with its figure; empty where one has none.
+func partsText(c paper.Judged) string {
+	var parts []string
+	for _, p := range c.Parts {
+		if p.Ours.None() {
+			return ""
+		}
+		text := p.Where + " " + figureValue(p.Ours.Estimate, p.Ours.Kind, p.Ours.Unit)
+		if p.Ours.Hi > p.Ours.Lo {
+			text += " (" + figureValue(p.Ours.Lo, p.Ours.Kind, p.Ours.Unit) + " to " +
+				figureValue(p.Ours.Hi, p.Ours.Kind, p.Ours.Unit) + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
 }
 
 func modelledWord(is bool) string {
@@ -290,6 +336,8 @@ type partJSON struct {
 	PHolds stat.Number `json:"p_holds"`
 	PFails stat.Number `json:"p_fails"`
 	Why    string      `json:"why,omitempty"`
+	// Published is the paper's ratio of this part, where the claim has one for each.
+	Published []float64 `json:"published,omitempty"`
 }
 
 func (r *Report) scorecardJSON() scorecardJSON {
@@ -314,7 +362,8 @@ func (r *Report) scorecardJSON() scorecardJSON {
 			x.Published = &publishedSpan{c.Kind(), [2]float64{lo, hi}, c.Unit}
 		}
 		for _, p := range c.Parts {
-			x.Parts = append(x.Parts, partJSON{p.Where, figureOf(p.Ours), stat.Number(p.Holds), stat.Number(p.Fails), p.Why})
+			x.Parts = append(x.Parts, partJSON{p.Where, figureOf(p.Ours), stat.Number(p.Holds), stat.Number(p.Fails), p.Why,
+				p.Published})
 		}
 		out.Claims = append(out.Claims, x)
 	}

@@ -283,6 +283,8 @@ func (f finding) Figures() string {
 	for _, p := range f.Results.Panels() {
 		if !slices.ContainsFunc(f.Results.Cells, func(c Cell) bool {
 			return c.Published != nil && c.Response == p.Response && c.Side == p.Side
+		}) || slices.ContainsFunc(f.Results.Cells, func(c Cell) bool { // theirs has a sign, and ours has none
+			return c.Published != nil && c.Response == p.Response && c.Side == p.Side && c.Published.Mean <= 0
 		}) {
 			continue
 		}
@@ -310,7 +312,7 @@ func (f finding) Scorecard() string {
 		"|---|---|---|---|---|---|---|\n")
 	for _, c := range f.Results.Published.Claims {
 		var why []string
-		for _, line := range reasons(c) { // the page says above what the paper had
+		for _, line := range f.reasons(c) { // the page says above what the paper had
 			why = append(why, markdownText(strings.ReplaceAll(line, f.Paper.Setup, "the set-up described above")))
 		}
 		for _, cell := range []string{c.Words(), publishedFigure(c.Claim), oursText(c), string(c.Direction),

@@ -79,7 +79,7 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 	f := finding{Paper: r.Published.Paper, Results: r}
 	claims := r.Published.Claims
 	needs := []paper.Needs{{Meter: "server"}, {Blocks: 12}, {Blocks: 40}, {Quiet: true}, {Treatments: true}, {},
-		{Blocks: 501}, {Board: true}}
+		{Blocks: 501}, {Board: true}, {Messages: true}, {Stacks: true}}
 	for i := range claims {
 		claims[i].Verdict = stat.Confirmed
 		if i < len(needs) {
@@ -88,13 +88,16 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 	}
 	const boards = `edgegauge run frameworks-on-raspberry-pi --set 'client={device: "ssh://pi@client", ` +
 		`meter: "avr:/dev/ttyUSB0?rate=170"}' --set 'server={device: "ssh://pi@server", meter: ` +
-		`"avr:/dev/ttyUSB1?rate=170"}' `
+		`"avr:/dev/ttyUSB1?rate=170"}' --set 'timeouts={ready: 10m, request: 10m, trial: 2h}' --set requests=3 ` +
+		`--set design.warmup=1 `
 	want := []struct {
 		command string
 		claims  []int
 	}{
 		{boards + "--set design.replications=10 --out boards", []int{0}},
 		{boards + "--out boards", []int{7}},
+		{"", []int{8}},
+		{"edgegauge run frameworks-on-raspberry-pi --out own", []int{9}},
 		{"edgegauge run frameworks-on-raspberry-pi --out all", []int{4}},
 		{"edgegauge run --like findings/kept --out quiet", []int{3}},
 		{"edgegauge run --like findings/kept --set design.replications=40 --out more", []int{1, 2}},

@@ -5,11 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/stat"
 )
-
-// practicalBlocks is the most that anybody is told to run.
-const practicalBlocks = 500
 
 // A deciding is what would decide claims, with the command for whoever has it; empty: nothing practical would.
 type deciding struct {
@@ -26,6 +24,10 @@ func (f finding) Deciding() []deciding {
 	board := deciding{What: "A board like the paper's: " + f.Paper.Boards, Command: f.onBoards(), Lacks: "boards"}
 	all := board
 	all.What = "Not a matter of these claims alone: all of it on hardware like the paper's, " + f.Paper.Boards
+	messages := deciding{What: "The paper's own messages. Ours were made of the sizes that it prints, so no run of this " +
+		"study decides these"}
+	stacks := deciding{What: "The paper's own stacks", Command: "edgegauge run " + f.Paper.Name + inQuotes(f.Paper.OwnSet) +
+		" --out own", Lacks: "those stacks"}
 	absent := deciding{What: "The published treatments that were not measured",
 		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
 	quiet := deciding{What: "The same trials while nothing else runs on the machine, or on one with more CPUs",
@@ -36,7 +38,7 @@ func (f finding) Deciding() []deciding {
 	unknown := deciding{What: "More trials. How many cannot be said from these", Lacks: more.Lacks,
 		Command: fmt.Sprintf("%s --set design.replications=%d --out more", like, max(10, 2*have))}
 	near := deciding{What: fmt.Sprintf("More than %d blocks each, which is not practical: these lie so near the limit "+
-		"of what they claim that the interval itself is the answer", practicalBlocks)}
+		"of what they claim that the interval itself is the answer", paper.Practical)}
 	for _, c := range f.Results.Published.Claims {
 		if c.Verdict != stat.Undecided {
 			continue
@@ -45,23 +47,31 @@ func (f finding) Deciding() []deciding {
 		switch {
 		case c.Needs.Meter != "":
 			to = &meter
+		case c.Needs.Messages:
+			to = &messages
+		case c.Needs.Stacks:
+			to = &stacks
 		case c.Needs.Treatments:
 			to = &absent
 		case c.Needs.Board:
 			to = &board
 		case c.Needs.Quiet:
 			to = &quiet
-		case c.Needs.Blocks > practicalBlocks:
+		case c.Needs.Blocks > paper.Practical:
 			to = &near
 		case c.Needs.Blocks > 0:
 			to, blocks = &more, max(blocks, c.Needs.Blocks)
 		}
-		to.Claims = append(to.Claims, markdownText(c.Words()))
+		words := c.Words()
+		if to == &board && c.Claim.Decide != "" {
+			words += " [" + c.Claim.Decide + "]"
+		}
+		to.Claims = append(to.Claims, markdownText(words))
 	}
 	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+
 		"The table says how many each needs", blocks, have)
 	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
-	out := slices.DeleteFunc([]deciding{meter, board, absent, quiet, more, unknown, near}, func(d deciding) bool {
+	out := slices.DeleteFunc([]deciding{meter, board, messages, stacks, absent, quiet, more, unknown, near}, func(d deciding) bool {
 		return len(d.Claims) == 0
 	})
 	if len(f.Paper.On) > 0 && len(meter.Claims)+len(board.Claims) == 0 {
@@ -72,12 +82,16 @@ func (f finding) Deciding() []deciding {
 
 // onBoards is the command that runs the study on boards like the paper's.
 func (f finding) onBoards(sets ...string) string {
-	text := "edgegauge run " + f.Paper.Name
-	for _, set := range append(slices.Clone(f.Paper.On), sets...) {
+	return "edgegauge run " + f.Paper.Name + inQuotes(f.Paper.OwnSet, f.Paper.On, sets) + " --out boards"
+}
+
+// inQuotes are settings as a shell takes them.
+func inQuotes(sets ...[]string) (text string) {
+	for _, set := range slices.Concat(sets...) {
 		if strings.ContainsAny(set, ` "{`) {
 			set = "'" + set + "'"
 		}
 		text += " --set " + set
 	}
-	return text + " --out boards"
+	return text
 }

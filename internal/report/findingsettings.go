@@ -68,6 +68,13 @@ func (f finding) SideBySide() string {
 	for _, s := range f.Settings() {
 		all = append(all, s.Results)
 	}
+	far := func(r *Report) int { // 0: on the device nearest to the paper's
+		if _, ok := r.Facts.Devices[f.Paper.Nearest]; ok {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b *Report) int { return far(a) - far(b) })
 	var b strings.Builder
 	for _, t := range besides(all) {
 		for i, r := range all { // a page names folders as the repository has them
@@ -80,8 +87,8 @@ func (f finding) SideBySide() string {
 		b.WriteString(table)
 		for i, c := range t.cards[0].Claims {
 			words := markdownText(c.Words())
-			if disagree(t.verdicts(i)) {
-				words = "**the settings disagree:** " + words
+			if odds := t.disagreement(i); odds != "" {
+				words = "**" + odds + ":** " + words
 			}
 			b.WriteString("| " + words)
 			for _, card := range t.cards {

@@ -3,21 +3,30 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Total counts the verdicts on all papers, and those on directions and sizes.
 func (all allFindings) Total() string {
-	n, judged, direction, size, held := 0, map[stat.Verdict]int{}, map[stat.Verdict]int{}, map[stat.Verdict]int{}, 0
+	n, judged, direction, size := 0, map[stat.Verdict]int{}, map[stat.Verdict]int{}, map[stat.Verdict]int{}
+	held, elsewhere := 0, 0
 	for _, f := range all {
 		n += len(f.Paper.Claims)
 		if f.Results == nil {
 			continue
 		}
-		for _, c := range f.Results.Published.Claims {
+		for i, c := range f.Results.Published.Claims {
 			judged[c.Verdict]++
+			if c.Verdict == stat.Contradicted && slices.ContainsFunc(f.Settings(), func(other finding) bool {
+				return other.Results.Published.Claims[i].Verdict == stat.Confirmed
+			}) {
+				elsewhere++
+			}
 			direction[c.Direction]++
 			if c.Size != "" {
 				size[c.Size]++
@@ -32,38 +41,56 @@ func (all allFindings) Total() string {
 	sizes := size[stat.Confirmed] + size[stat.Contradicted] + size[stat.Undecided]
 	return fmt.Sprintf("Of %d claims, %d are decided: %d confirmed and %d contradicted. %d were judged and are "+
 		"undecided, and %d wait for results. Of the %d contradicted, %d are right about the direction and wrong about the "+
-		"size.\n\nDirections alone: %s. The sizes of %d claims alone: %s.", n, decided, judged[stat.Confirmed],
-		judged[stat.Contradicted], open, n-decided-open, judged[stat.Contradicted], held, countsOf(direction), sizes,
-		countsOf(size))
+		"size.%s\n\nDirections alone: %s. The sizes of %d claims alone: %s.", n, decided, judged[stat.Confirmed],
+		judged[stat.Contradicted], open, n-decided-open, judged[stat.Contradicted], held, confirmedElsewhere(elsewhere),
+		countsOf(direction), sizes, countsOf(size))
 }
 
-// Answer is how many of the directions and sizes that are decided hold, in a sentence; empty: none is decided.
-func (all allFindings) Answer() string {
-	var directions, sizes [2]int // that hold, of those decided
-	count := func(of *[2]int, v stat.Verdict) {
-		if v == stat.Confirmed {
-			of[0]++
-		}
-		if v == stat.Confirmed || v == stat.Contradicted {
-			of[1]++
-		}
+// confirmedElsewhere says how many contradicted claims another setting confirms; empty: none.
+func confirmedElsewhere(n int) string {
+	if n == 0 {
+		return ""
 	}
+	return fmt.Sprintf(" Of the contradicted, %d %s confirmed in another setting of ours.", n, plural.Verb(n, "is", "are"))
+}
+
+// Answer is how many of the directions and sizes that are decided hold, in a few sentences; empty: none is decided.
+// Directions and sizes are set beside each other of the same claims alone, and what a repetition does not share is left
+// out.
+func (all allFindings) Answer() string {
+	decided := func(v stat.Verdict) bool { return v == stat.Confirmed || v == stat.Contradicted }
+	var both, directions, sizes, alone, hold int
 	for _, f := range all {
 		if f.Results == nil {
 			continue
 		}
-		for _, c := range f.Results.Published.Claims {
-			count(&directions, c.Direction)
-			count(&sizes, c.Size)
+		for i, c := range f.Results.Published.Claims {
+			if !decided(c.Direction) || len(f.unshared(i)) > 0 {
+				continue
+			}
+			alone++
+			if c.Direction == stat.Confirmed {
+				hold++
+			}
+			if !decided(c.Size) {
+				continue
+			}
+			both++
+			if c.Direction == stat.Confirmed {
+				directions++
+			}
+			if c.Size == stat.Confirmed {
+				sizes++
+			}
 		}
 	}
-	if directions[1] == 0 || sizes[1] == 0 {
+	if alone == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("The direction holds in %d of the %d claims where it could be decided, the size in %d of %d.",
-		directions[0], directions[1], sizes[0], sizes[1])
-	if directions[0]*sizes[1] > sizes[0]*directions[1] {
-		text += " The papers are a better guide to which stack wins than to what it gains."
+	text := fmt.Sprintf("Of %s decided in all, %d hold.", plural.Count(alone, "direction"), hold)
+	if both > 0 {
+		text = fmt.Sprintf("Of %s whose direction and size could both be decided on our machines, the direction holds in %d "+
+			"and the size in %d. ", plural.Count(both, "claim"), directions, sizes) + text
 	}
 	return text
 }
@@ -73,8 +100,8 @@ func countsOf(v map[stat.Verdict]int) string {
 		v[stat.Undecided])
 }
 
-// sizes is the figure of all claims that state a ratio and were judged by a measured one: theirs, and ours with its
-// interval.
+// sizes is the figure of all claims that state a ratio and were judged by measured ones: theirs, and ours with its
+// interval, or the range of several.
 func (all allFindings) sizes() Chart {
 	figure := Chart{ID: "sizes", Title: "Published ratios and ours"}
 	for _, f := range all {
@@ -82,18 +109,31 @@ func (all allFindings) sizes() Chart {
 			continue
 		}
 		for _, c := range f.Results.Published.Claims {
-			lo, hi, ok := c.Published()
-			if !ok || c.Kind() != "ratio" || c.Ours.None() || c.Modelled || c.Needs.Board {
-				continue
+			if row, ok := sizeRow(c); ok {
+				figure.Rows = append(figure.Rows, row)
 			}
-			figure.Rows = append(figure.Rows, ChartRow{Name: strings.ReplaceAll(c.ID, "-", " "),
-				Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") + ", ours " +
-					strings.TrimPrefix(oursText(c), "ratio "),
-				Center: c.Ours.Estimate, Lo: c.Ours.Lo, Hi: c.Ours.Hi, Floor: math.NaN(), Published: math.Sqrt(lo * hi),
-				PubLo: lo, PubHi: hi})
 		}
 	}
 	return figure
+}
+
+// sizeRow is a claim's row of sizes; false: it has none.
+func sizeRow(c paper.Judged) (FigureRow, bool) {
+	lo, hi, ok := c.Published()
+	if !ok || c.Kind() != "ratio" || c.Modelled || c.Needs.Board || c.Needs.Messages || c.Needs.Stacks {
+		return FigureRow{}, false
+	}
+	center, from, to := c.Ours.Estimate, c.Ours.Lo, c.Ours.Hi
+	if c.Ours.None() {
+		kind, _, least, most, ok := c.Range()
+		if !ok || kind != "ratio" || !(least > 0) {
+			return FigureRow{}, false
+		}
+		center, from, to = math.Sqrt(least*most), least, most
+	}
+	return FigureRow{Name: c.Words(), Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") +
+		", ours " + strings.TrimPrefix(oursText(c), "ratio "), Center: center, Lo: from, Hi: to, Floor: math.NaN(),
+		Published: math.Sqrt(lo * hi), PubLo: lo, PubHi: hi}, true
 }
 
 // drawSizes draws sizes as a file, and returns the line that shows it; empty: there are none.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -48,9 +49,19 @@ func (r *Report) beside() (*paper.Paper, []paper.Beside, error) {
 // mapping is what the study says of the table's columns.
 func (r *Report) mapping() paper.Mapping {
 	pub := r.Study.Published
-	m := paper.Mapping{Responses: map[string]string{}, Fixed: map[string]string{}, Differs: pub.Differs}
-	for name := range r.Facts.Devices {
-		m.Board = m.Board || isBoard(name)
+	m := paper.Mapping{Responses: map[string]string{}, Fixed: map[string]string{}, Board: map[measure.Side]bool{},
+		Options: map[string]bool{}, Differs: pub.Differs}
+	for _, t := range r.Treatments {
+		if t.setup == nil {
+			continue
+		}
+		for side, device := range map[measure.Side]string{measure.Client: t.setup.Client.Device,
+			measure.Server: t.setup.Server.Device} {
+			m.Board[side] = m.Board[side] || isBoard(device)
+		}
+		for option := range t.setup.Options {
+			m.Options[option] = true
+		}
 	}
 	for _, c := range pub.Columns {
 		m.Columns = append(m.Columns, paper.Column{Name: c.Name.Text, Source: c.Source.Text, Levels: c.Levels})

@@ -64,6 +64,23 @@ func disagree(verdicts []stat.Verdict) bool {
 	return slices.Contains(verdicts, stat.Confirmed) && slices.Contains(verdicts, stat.Contradicted)
 }
 
+// disagreement says how the settings disagree on a claim; empty: they do not.
+func (t besideTable) disagreement(claim int) string {
+	if disagree(t.verdicts(claim)) {
+		return "the settings disagree"
+	}
+	is := map[string]bool{}
+	for _, c := range t.cards {
+		if j := c.Claims[claim]; !j.Modelled {
+			is[j.SizeIs] = true
+		}
+	}
+	if is[paper.Above] && is[paper.Below] {
+		return "the settings lie on both sides of the published size"
+	}
+	return ""
+}
+
 func (t besideTable) verdicts(claim int) []stat.Verdict {
 	var out []stat.Verdict
 	for _, c := range t.cards {
@@ -79,8 +96,8 @@ func (t besideTable) text(b *strings.Builder) {
 	b.WriteByte('\n')
 	for i, c := range t.cards[0].Claims {
 		words := c.Words()
-		if disagree(t.verdicts(i)) {
-			words = "! the settings disagree: " + words
+		if odds := t.disagreement(i); odds != "" {
+			words = "! " + odds + ": " + words
 		}
 		hang(b, indent, words, indent+indent)
 		for k, card := range t.cards {
@@ -112,7 +129,7 @@ type besideClaimJSON struct {
 func (t besideTable) json() besideJSON {
 	out := besideJSON{Published: t.paper, Settings: t.settings, Claims: []besideClaimJSON{}}
 	for i, c := range t.cards[0].Claims {
-		x := besideClaimJSON{ID: c.ID, Verdicts: t.verdicts(i), Disagree: disagree(t.verdicts(i))}
+		x := besideClaimJSON{ID: c.ID, Verdicts: t.verdicts(i), Disagree: t.disagreement(i) != ""}
 		for _, card := range t.cards {
 			x.Ours = append(x.Ours, figureOf(card.Claims[i].Ours))
 		}

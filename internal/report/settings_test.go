@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -64,6 +65,33 @@ func TestSettingsSideBySide(t *testing.T) {
 	text.Reset()
 	if err := ClaimsText(&text, all[:2]); err != nil || strings.Contains(text.String(), "Side by side") {
 		t.Errorf("one result of each paper: %v\n%s", err, text.String())
+	}
+}
+
+// Sizes that lie on both sides of the published one are not alike, though the verdicts are.
+func TestSettingsOnBothSidesOfASize(t *testing.T) {
+	card := func(is string) *paper.Scorecard {
+		return &paper.Scorecard{Claims: []paper.Judged{{Verdict: no, SizeIs: is}}}
+	}
+	for _, tt := range []struct {
+		is   [2]string
+		want string
+	}{
+		{[2]string{paper.Above, paper.Below}, "the settings lie on both sides of the published size"},
+		{[2]string{paper.Above, paper.Above}, ""},
+		{[2]string{paper.Above, ""}, ""},
+	} {
+		b := besideTable{settings: []string{"a", "b"}, cards: []*paper.Scorecard{card(tt.is[0]), card(tt.is[1])}}
+		if got := b.disagreement(0); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.is, got, tt.want)
+		}
+		if b.json().Claims[0].Disagree != (tt.want != "") {
+			t.Errorf("%q: the JSON says another thing", tt.is)
+		}
+	}
+	b := besideTable{settings: []string{"a", "b"}, cards: []*paper.Scorecard{card(paper.Above), card(paper.Below)}}
+	if b.cards[1].Claims[0].Modelled = true; b.disagreement(0) != "" {
+		t.Error("a model lies on the other side of a measurement")
 	}
 }
 

@@ -27,9 +27,14 @@ func simulated(t testing.TB, file string, value truth, methods ...store.Method) 
 		quality: func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
 }
 
-// onBoard is simulated with a board in place of this machine.
+// onBoard is simulated with boards in place of this machine.
 func onBoard(t testing.TB, file string, value truth) string {
 	t.Helper()
+	const client, board = "client.device: pi}", `client.device: "ssh://pi@board"}`
+	if !strings.Contains(file, client) {
+		file += "client: {device: \"ssh://pi@board\"}\n"
+	}
+	file = strings.Replace(file, client, board, 1) + "server: {device: \"ssh://pi@board\"}\n"
 	return world{value: value, method: store.Measured, board: true,
 		quality: func(map[string]string, int) []store.Quality { return nil }}.write(t, file)
 }

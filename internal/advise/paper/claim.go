@@ -23,6 +23,12 @@ type Claim struct {
 	Everywhere bool `yaml:"everywhere"`
 	// OnBoard is what of it only a board like the paper's can tell: claim, all of it; size; empty: nothing.
 	OnBoard string `yaml:"on_board"`
+	// ByDesign is likewise what of it the messages of our study were made to be, where Paper.Designed are set.
+	ByDesign string `yaml:"by_design"`
+	Decide   string `yaml:"decide"` // what a board must have besides to decide it, in words
+	// ByDesign is likewise what of it the messages of our study were made to be, where Paper.Designed are set.
+	ByDesign string `yaml:"by_design"`
+	Decide   string `yaml:"decide"` // what a board must have besides to decide it, in words
 
 	Less          []string `yaml:"less"`           // levels, the lowest first
 	Greatest      string   `yaml:"greatest"`       // the level above all others
@@ -39,18 +45,28 @@ type Claim struct {
 	Equivalent    []string `yaml:"equivalent"`     // two levels
 	Within        share    `yaml:"within"`         // share by which Equivalent may differ, such as 0.1
 
-	Ratio      span     `yaml:"published_ratio"`      // lowest and highest that the paper found; nil: it names none
+	// Ratio is the lowest and highest that the paper found; nil: it names none; empty: the table gives it.
+	Ratio      span     `yaml:"published_ratio"`
+	Share      span     `yaml:"published_share"`      // likewise, of ShareOf
 	Exponent   span     `yaml:"published_exponent"`   // likewise, of GrowthIn
 	Slope      *float64 `yaml:"published_slope"`      // of SlopePer, in Unit; nil: likewise
 	Difference *float64 `yaml:"published_difference"` // in Unit; nil: likewise
 	Unit       string   `yaml:"unit"`                 // of Slope and Difference
+
+	// Pairs are the published ratios of each level of Less over the next, where there are more than two.
+	Pairs   []span `yaml:"-"`
+	ofCalls bool   // spreads are of calls, not of trials
 }
 
-// A span is one figure or the range of several.
+// A span is one figure or the range of several; empty, not nil: the table gives it.
 type span []float64
 
 func (s *span) UnmarshalYAML(n *yaml.Node) error {
 	var one float64
+	if n.Value == "table" {
+		*s = span{}
+		return nil
+	}
 	if n.Kind == yaml.ScalarNode {
 		if err := n.Load(&one); err != nil {
 			return err
@@ -119,9 +135,16 @@ func ParseClaims(text []byte) (map[string][]Claim, error) {
 			if c.ID == "" || n != 1 {
 				return nil, fmt.Errorf("%s: claim %d %q has %d forms; write one of less, ratio_of, …", paper, i+1, c.ID, n)
 			}
-			if _, _, size := c.SizeBounds(); c.OnBoard != "" && c.OnBoard != "claim" && (c.OnBoard != "size" || !size) {
-				return nil, fmt.Errorf("%s: claim %q: invalid on_board %q; write claim, or size if it states one", paper, c.ID,
-					c.OnBoard)
+			_, _, size := c.SizeBounds()
+			size = size || c.Ratio != nil && len(c.Ratio) == 0
+			for key, value := range map[string]string{"on_board": c.OnBoard, "by_design": c.ByDesign} {
+				if value != "" && value != "claim" && (value != "size" || !size) {
+					return nil, fmt.Errorf("%s: claim %q: invalid %s %q; write claim, or size if it states one", paper, c.ID, key,
+						value)
+				}
+			}
+			if c.Exponent != nil && len(c.Exponent) == 0 {
+				return nil, fmt.Errorf("%s: claim %q: write the published_exponent, a table gives none", paper, c.ID)
 			}
 		}
 	}

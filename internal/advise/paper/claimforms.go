@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,20 +47,29 @@ func (t *tester) less() {
 				t.above(s.where(measured[i+1]+" less "+measured[i]), t.difference(high, low), 0)
 			} else {
 				t.below(s.where(measured[i]+" over "+measured[i+1]), t.ratio(low, high), 1)
+				t.sized(measured[i], measured[i+1])
 			}
 		}
+	}
+}
+
+// sized gives the part just made the published ratio of two neighbours, where there is one.
+func (t *tester) sized(low, high string) {
+	k := slices.Index(t.claim.Less, low)
+	if k < len(t.claim.Pairs) && t.claim.Less[k+1] == high {
+		t.judged.Parts[len(t.judged.Parts)-1].Published = t.claim.Pairs[k]
 	}
 }
 
 // greatest: the level is above each other one.
 func (t *tester) greatest() {
 	t.judged.whole = true
-	c, ok := t.column(t.claim.Greatest)
+	c, ok := t.paper.column(t.claim.Greatest)
 	if !ok {
 		t.judged.Why = append(t.judged.Why, fmt.Sprintf("no column of the table has the level %s", t.claim.Greatest))
 		return
 	}
-	levels := t.values(c)
+	levels := t.paper.values(c)
 	t.missing(c, levels, t.claim.Response)
 	for _, s := range t.scopes(c, t.claim.Everywhere, t.claim.Response) {
 		for _, l := range levels {
@@ -114,10 +124,7 @@ func (t *tester) responseRatio() {
 // share: in every treatment a part is above or below a share of the whole.
 func (t *tester) share() {
 	t.judged.whole = true
-	whole, parts := t.claim.Response, []string{t.claim.ShareOf}
-	if t.claim.ShareOf == "" { // the phases of a call
-		whole, parts = "total_time", []string{"serialization", "deserialization"}
-	}
+	whole, parts := wholeAndParts(t.claim)
 	t.missing("", nil, append(slices.Clone(parts), whole)...)
 	for _, s := range t.scopes("", true, whole) {
 		f := t.ratio(s.sum(parts), s.response(whole)).boundless()
@@ -133,10 +140,18 @@ func (t *tester) share() {
 	}
 }
 
+// wholeAndParts are what a share is of: a response and its part, or the phases of a call.
+func wholeAndParts(c Claim) (whole string, parts []string) {
+	if c.ShareOf == "" {
+		return "total_time", []string{"serialization", "deserialization"}
+	}
+	return c.Response, []string{c.ShareOf}
+}
+
 // growth: response ∝ column^exponent, the exponent in the published range.
 func (t *tester) growth() {
 	c := t.claim.GrowthIn
-	t.missing(c, t.values(c), t.claim.Response)
+	t.missing(c, t.paper.values(c), t.claim.Response)
 	for _, s := range t.scopes(c, t.claim.Everywhere, t.claim.Response) {
 		f := t.slopes(s, c, math.Log)
 		f.Kind = "exponent"
@@ -147,7 +162,7 @@ func (t *tester) growth() {
 // slope: the response grows with the column.
 func (t *tester) slope() {
 	c := t.claim.SlopePer
-	t.missing(c, t.values(c), t.claim.Response)
+	t.missing(c, t.paper.values(c), t.claim.Response)
 	for _, s := range t.scopes(c, t.claim.Everywhere, t.claim.Response) {
 		f := t.slopes(s, c, func(x float64) float64 { return x })
 		f.Kind, f.Unit = "slope", t.claim.Unit
@@ -164,7 +179,7 @@ func (t *tester) slope() {
 // (Gail & Simon 1985), and not so if it lies on one side at all of them.
 func (t *tester) interaction() {
 	f, g := t.claim.Interaction[0], t.claim.Interaction[1]
-	fs, gs := t.values(f), t.values(g)
+	fs, gs := t.paper.values(f), t.paper.values(g)
 	t.missing(f, fs, t.claim.Response)
 	for _, s := range t.scopes(f+"\x00"+g, t.claim.Everywhere, t.claim.Response) {
 		for i := range fs {
@@ -182,8 +197,8 @@ func (t *tester) crossing(s scope, f, g, a, b string, gs []string) {
 	var ratios []string
 	for _, l := range gs {
 		r := t.ratio(s.level(f, a).level(g, l), s.level(f, b).level(g, l))
-		if r.why != "" {
-			p.Holds, p.Fails, p.Why = 1, 1, r.why
+		if why := cmp.Or(r.why, t.stands()); why != "" {
+			p.Holds, p.Fails, p.Why = 1, 1, why
 			t.judged.Parts = append(t.judged.Parts, p)
 			return
 		}

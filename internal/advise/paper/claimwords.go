@@ -41,7 +41,11 @@ func (c Claim) stated() string {
 	case "response_ratio":
 		return c.ResponseRatio[0] + " " + c.side() + " " + c.ResponseRatio[1]
 	case "spread_less":
-		return "trials of " + c.SpreadLess[0] + " vary less than those of " + c.SpreadLess[1]
+		of := "trials"
+		if c.ofCalls {
+			of = "calls"
+		}
+		return of + " of " + c.SpreadLess[0] + " vary less than those of " + c.SpreadLess[1]
 	case "share":
 		return c.shareWords()
 	case "growth_in":
@@ -78,8 +82,12 @@ func (c Claim) shareWords() string {
 // Kind is what the published figure is.
 func (c Claim) Kind() string {
 	switch {
-	case c.Ratio != nil:
+	case len(c.Ratio) > 0 && c.SpreadLess != nil:
+		return "spread ratio"
+	case len(c.Ratio) > 0 || c.Pairs != nil:
 		return "ratio"
+	case len(c.Share) > 0:
+		return "share"
 	case c.Exponent != nil:
 		return "exponent"
 	case c.Slope != nil:

@@ -10,9 +10,9 @@ import (
 )
 
 // values are a column's published values, in the table's order.
-func (t *tester) values(column string) []string {
+func (p Paper) values(column string) []string {
 	var out []string
-	for _, r := range t.paper.Rows {
+	for _, r := range p.Rows {
 		if v, ok := r.At[column]; ok && !slices.Contains(out, v) {
 			out = append(out, v)
 		}
@@ -21,9 +21,9 @@ func (t *tester) values(column string) []string {
 }
 
 // column finds the table's column that has all the levels.
-func (t *tester) column(levels ...string) (string, bool) {
-	for _, c := range t.paper.Columns {
-		values := t.values(c)
+func (p Paper) column(levels ...string) (string, bool) {
+	for _, c := range p.Columns {
+		values := p.values(c)
 		if !slices.ContainsFunc(levels, func(l string) bool { return !slices.Contains(values, l) }) {
 			return c, true
 		}
@@ -34,7 +34,7 @@ func (t *tester) column(levels ...string) (string, bool) {
 // dimension finds what has the levels compared: a column of the table, or one
 // of our own factors.
 func (t *tester) dimension(levels []string) (string, bool) {
-	if c, ok := t.column(levels...); ok {
+	if c, ok := t.paper.column(levels...); ok {
 		return c, true
 	}
 	found, most := "", 0

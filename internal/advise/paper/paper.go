@@ -37,9 +37,23 @@ type Paper struct {
 	On         []string          `yaml:"on"`         // what --set makes the study run on them
 	// Outside are responses of ours, by stack, that hold less than the paper's of that name: they are not compared.
 	Outside map[string][]string `yaml:"outside"`
-	Columns []string            `yaml:"-"` // that tell treatments apart
-	Rows    []Row               `yaml:"-"`
-	Claims  []Claim             `yaml:"-"`
+	// OwnStack is the paper's stack behind a published level: another one decides nothing of that level. OwnSet is what
+	// --set runs them.
+	OwnStack map[string]string `yaml:"own_stack"`
+	OwnSet   []string          `yaml:"own_set"`
+	// BoardSide is the side of the paper's board, if claims do not name it: client or server.
+	BoardSide string `yaml:"board_side"`
+	// Designed are options of stacks that make messages after the published sizes (Claim.ByDesign).
+	Designed  []string `yaml:"designed"`
+	Differs   []string `yaml:"differs"`   // in what every run of our study differs, besides what the study says
+	Modelled  string   `yaml:"modelled"`  // what a modelled figure of the study is; empty: nothing special
+	Nearest   string   `yaml:"nearest"`   // the device of ours that is nearest to the paper's; empty: none
+	Deviation string   `yaml:"deviation"` // of a table with several statistics, the one that is a deviation
+	Columns   []string `yaml:"-"`         // that tell treatments apart
+	Rows      []Row    `yaml:"-"`
+	Claims    []Claim  `yaml:"-"`
+
+	deviations []Row
 }
 
 // A Row is one published figure. HalfWidth is NaN where none is printed.
@@ -109,6 +123,11 @@ func Load(name string) (Paper, error) {
 	if p.Claims, err = loadClaims(name); err != nil {
 		return Paper{}, fmt.Errorf("published/claims.yaml: %w", err)
 	}
+	for i := range p.Claims {
+		if err := p.complete(&p.Claims[i]); err != nil {
+			return Paper{}, fmt.Errorf("published/claims.yaml: %s: claim %q: %w", name, p.Claims[i].ID, err)
+		}
+	}
 	return p, nil
 }
 
@@ -140,12 +159,17 @@ func (p *Paper) readTable(text string) error {
 		for j, c := range head {
 			at[c] = line[j]
 		}
-		if s, ok := at["statistic"]; ok && s != p.Statistic {
+		s, several := at["statistic"]
+		if several && s != p.Statistic && (s == "" || s != p.Deviation) {
 			continue
 		}
 		r, err := rowOf(at, p)
 		if err != nil {
 			return fmt.Errorf("line %d: %w", i+2, err)
+		}
+		if several && s != p.Statistic {
+			p.deviations = append(p.deviations, r)
+			continue
 		}
 		p.Rows = append(p.Rows, r)
 	}

@@ -198,7 +198,7 @@ func TestOnlyBoardsDecideWhatIsOfABoard(t *testing.T) {
 					(1 + 0.001*float64((k*7+i)%5-2))
 			}
 		}
-		board := p.Judge(series, Mapping{Board: true}, 0.95).Claims[0]
+		board := p.Judge(series, Mapping{Board: map[measure.Side]bool{measure.Client: true}}, 0.95).Claims[0]
 		other := p.Judge(series, Mapping{}, 0.95).Claims[0]
 		if board.Verdict != tt.board || board.Needs != (Needs{}) {
 			t.Errorf("%q ×%g on a board: %s, needs %+v", tt.onBoard, tt.ratio, board.Verdict, board.Needs)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -15,8 +16,14 @@ type Mapping struct {
 	Columns   []Column
 	Responses map[string]string // published name → ours; over the paper's own
 	Fixed     map[string]string // what the study fixes: setting → value
-	Board     bool              // a program ran on a board
+	Board     map[measure.Side]bool // sides at which a program ran on a board
+	Options   map[string]bool       // of stacks, that the study sets
 	Differs   []string
+}
+
+// designed reports whether the study made its messages after the published sizes.
+func (m Mapping) designed(p Paper) bool {
+	return slices.ContainsFunc(p.Designed, func(option string) bool { return m.Options[option] })
 }
 
 // A Column is one of the table, which of our factors it is (Source), and what its

@@ -1,12 +1,14 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -15,6 +17,7 @@ type Evidence struct {
 	Kind string // ratio, difference, exponent, slope, share, spread ratio
 	Unit string // of a difference or a slope
 	stat.Comparison
+	Strata []advise.Stratum // of an average over several
 
 	why  string       // there is none
 	both [2][]float64 // of a difference: both sides, paired by block
@@ -38,6 +41,8 @@ type Part struct {
 	Holds float64 // p of the part being as claimed
 	Fails float64 // p of the contrary
 	Why   string  // it could not be tested
+	// Published is the ratio of this part alone; nil: the claim has one for all.
+	Published []float64
 
 	bounds []float64 // between which, or on a side of which, it is tested
 }
@@ -75,9 +80,12 @@ type Judged struct {
 	// range, meets it); nil where it cannot be said.
 	Covered *bool
 
-	whole bool           // missing treatments leave what was measured telling
-	apart string         // OnBoard, where ours ran on no board
-	model [2]provisional // of direction and size, where ours is modelled
+	whole    bool           // missing treatments leave what was measured telling
+	apart    string         // OnBoard, where ours ran on no board
+	designed string         // ByDesign, where our messages were made after the paper's
+	unsteady bool           // some trials it rests on drift
+	foreign  []string       // the paper's stacks that others stand for
+	model    [2]provisional // of direction and size, where ours is modelled
 }
 
 // A Scorecard is every claim of a paper with its verdict.
@@ -93,7 +101,7 @@ type Scorecard struct {
 // A claim that rests on several parts is confirmed if all of them hold (p: the
 // largest), and contradicted if any does not (p: the least times their number).
 func (p Paper) Judge(series []advise.Series, m Mapping, confidence float64) Scorecard {
-	out := Scorecard{Paper: p, Differs: m.Differs}
+	out := Scorecard{Paper: p, Differs: slices.Concat(m.Differs, p.Differs)}
 	v := p.view(series, m)
 	ps := make([]float64, 2*len(p.Claims)) // of directions, then of sizes
 	for i, c := range p.Claims {
@@ -110,7 +118,7 @@ func (p Paper) Judge(series []advise.Series, m Mapping, confidence float64) Scor
 	}
 	for i := range out.Claims {
 		j := &out.Claims[i]
-		j.conclude(holm[i], holm[len(p.Claims)+i], 1-confidence)
+		j.conclude(p, holm[i], holm[len(p.Claims)+i], 1-confidence)
 		j.asModelled(modelled[i], modelled[len(p.Claims)+i], 1-confidence)
 		j.decide(p, tested, 1-confidence)
 	}
@@ -133,10 +141,13 @@ func modelledPs(claims []Judged) []float64 {
 func (v view) test(c Claim, confidence float64) Judged {
 	j := Judged{Claim: c, P: math.NaN(), PHolm: math.NaN(), SizeP: math.NaN(), SizePHolm: math.NaN(),
 		Verdict: stat.Undecided, Direction: stat.Undecided, model: [2]provisional{{p: math.NaN()}, {p: math.NaN()}}}
-	if !v.mapping.Board {
+	t := tester{view: v, claim: c, confidence: confidence, judged: &j}
+	if slices.ContainsFunc(t.boardSides(), func(s measure.Side) bool { return !v.mapping.Board[s] }) {
 		j.apart = c.OnBoard
 	}
-	t := tester{view: v, claim: c, confidence: confidence, judged: &j}
+	if v.mapping.designed(v.paper) {
+		j.designed = c.ByDesign
+	}
 	for _, f := range forms {
 		if f.is(c) {
 			f.test(&t)
@@ -154,7 +165,7 @@ func (v view) test(c Claim, confidence float64) Judged {
 
 // join makes P of the parts' p values; its sign in Direction is provisional.
 func (j *Judged) join() {
-	if len(j.Parts) == 0 || j.apart == "claim" {
+	if len(j.Parts) == 0 || j.apart == "claim" || j.designed == "claim" {
 		return
 	}
 	holds, fails := 0.0, 1.0
@@ -165,18 +176,26 @@ func (j *Judged) join() {
 }
 
 // conclude keeps the provisional verdicts if the adjusted p allow it, and says why not.
-func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
+func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 	j.PHolm, j.SizePHolm = holm, sizeHolm
 	if !(holm < alpha) {
 		j.Direction = stat.Undecided
 	}
-	if _, _, ok := j.SizeBounds(); ok && !(sizeHolm < alpha) {
+	if _, _, ok := j.SizeBounds(); (ok || j.Size != "") && !(sizeHolm < alpha) {
 		j.Size = stat.Undecided
 	}
 	j.Verdict = both(j.Direction, j.Size)
 	j.SizeIs = j.place(j.Size, alpha)
 	switch {
 	case j.Verdict != stat.Undecided:
+	case j.ofDesign():
+		text := "our messages were made of the published sizes (" + strings.Join(paper.Designed, ", ") + "): "
+		if j.designed == "size" {
+			text = "the direction is confirmed; " + text + "the size "
+		} else {
+			text += "this "
+		}
+		j.Why = append(j.Why, text+"tests our message format, not the claim")
 	case j.apart == "claim":
 		j.Why = append(j.Why, "it is about a board like the paper's, and ours ran on none")
 	case j.needsBoard():
@@ -191,7 +210,8 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 		j.Why = append(j.Why, "not measured: "+strings.Join(j.Missing, "; "))
 	}
 	if j.Modelled {
-		j.Why = append(j.Why, "ours is modelled with constants from published tables; only a meter can decide")
+		j.Why = append(j.Why, cmp.Or(paper.Modelled, "ours is modelled with constants from published tables")+
+			"; only a meter can decide")
 	}
 	for _, p := range j.Parts {
 		if p.Why != "" && len(j.Missing) == 0 && !slices.Contains(j.Why, p.Why) {
@@ -201,6 +221,14 @@ func (j *Judged) conclude(holm, sizeHolm, alpha float64) {
 	if j.Verdict == stat.Undecided && len(j.Why) == 0 {
 		j.Why = append(j.Why, j.doubt(alpha))
 	}
+	if j.unsteady && len(j.Parts) > 0 {
+		j.Why = append(j.Why, "it rests on unsteady trials, whose means depend on how long they and their warm-up are")
+	}
+}
+
+// ofDesign reports whether our own messages keep it from being decided.
+func (j *Judged) ofDesign() bool {
+	return j.designed == "claim" || j.designed == "size" && j.Direction == stat.Confirmed
 }
 
 // needsBoard reports whether only a board can decide what is undecided.
@@ -220,14 +248,36 @@ func (j *Judged) bounds(lo, hi float64) string {
 func (j *Judged) doubt(alpha float64) string {
 	switch {
 	case j.Direction == stat.Confirmed:
-		lo, hi, _ := j.SizeBounds()
-		return fmt.Sprintf("the direction is confirmed; whether the size is within %s is open; more trials "+
-			"would decide", j.bounds(lo, hi))
+		if lo, hi, ok := j.SizeBounds(); ok {
+			return fmt.Sprintf("the direction is confirmed; whether the size is within %s is open", j.bounds(lo, hi))
+		}
+		return "the direction is confirmed; whether the sizes are near the published ones is open"
 	case j.P < alpha && j.Direction == stat.Undecided:
-		return fmt.Sprintf("significant by itself (p %.2g), but not among all claims of the study (Holm: p %.2g); more "+
-			"trials would decide", j.P, j.PHolm)
+		return fmt.Sprintf("significant by itself (p %.2g), but not among all claims of the study (Holm: p %.2g)", j.P,
+			j.PHolm)
 	}
-	return "the intervals allow both; more trials would decide"
+	return "the intervals allow both" + j.openest()
+}
+
+// openest is the part that is furthest from being shown, with its interval; empty where it has no figure.
+func (j *Judged) openest() string {
+	var open Part
+	for _, p := range j.Parts {
+		if p.Holds >= open.Holds && !p.Ours.None() {
+			open = p
+		}
+	}
+	if len(open.bounds) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(": %s is %.3g (%.3g to %.3g)", open.Where, open.Ours.Estimate, open.Ours.Lo, open.Ours.Hi)
+	if open.Ours.Unit != "" {
+		text += " " + open.Ours.Unit
+	}
+	if len(open.bounds) == 1 {
+		return text + fmt.Sprintf(", shown neither below nor above %.4g", open.bounds[0])
+	}
+	return text + fmt.Sprintf(", shown neither within %.4g to %.4g nor outside", open.bounds[0], open.bounds[1])
 }
 
 // Void leaves every claim undecided, for one reason.
@@ -256,9 +306,11 @@ func (j *Judged) cover() {
 // Published is the published figure, or the range of several.
 func (c Claim) Published() (lo, hi float64, ok bool) {
 	switch {
-	case c.Ratio != nil:
+	case len(c.Ratio) > 0:
 		return c.Ratio[0], c.Ratio[1], true
-	case c.Exponent != nil:
+	case len(c.Share) > 0:
+		return c.Share[0], c.Share[1], true
+	case len(c.Exponent) > 0:
 		return c.Exponent[0], c.Exponent[1], true
 	case c.Slope != nil:
 		return *c.Slope, *c.Slope, true

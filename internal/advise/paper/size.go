@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -15,8 +16,10 @@ const sizeWithin = 0.25
 // SizeBounds are the bounds within which a published size is confirmed. A ratio
 // may differ by a quarter, and by no more than half its distance from 1 on the
 // log scale, so that "5 % more" is not confirmed by "nothing more"; a
-// difference or slope by a quarter. ok is false where the claim states no size;
-// an exponent's published range is what the claim itself is judged by.
+// difference or slope by a quarter. ok is false where the claim states no size,
+// or one for each of its Pairs. What is claimed to lie within a bound of its own (an exponent,
+// a share, levels that are alike) is judged by that alone; a ratio of deviations is shown and not judged, since ours
+// need not be of the same quantity.
 func (c Claim) SizeBounds() (lo, hi float64, ok bool) {
 	share := sizeWithin
 	if c.Within > 0 {
@@ -24,34 +27,48 @@ func (c Claim) SizeBounds() (lo, hi float64, ok bool) {
 	}
 	lo, hi, ok = c.Published()
 	switch {
-	case !ok || c.Kind() == "exponent":
+	case !ok || c.Equivalent != nil || slices.Contains([]string{"exponent", "share", "spread ratio"}, c.Kind()):
 		return math.NaN(), math.NaN(), false
 	case c.Kind() == "ratio":
 		if !(lo > 0) {
 			return math.NaN(), math.NaN(), false
 		}
-		slack := func(published float64) float64 {
-			return math.Exp(min(math.Log(1+share), math.Abs(math.Log(published))/2))
-		}
-		return lo / slack(lo), hi * slack(hi), true
+		lo, hi = around(lo, hi, share)
+		return lo, hi, true
 	}
 	return lo - share*math.Abs(lo), hi + share*math.Abs(hi), true
 }
 
+// around widens a range of ratios by a share, and by no more than half its distance from 1.
+func around(lo, hi, share float64) (float64, float64) {
+	slack := func(published float64) float64 {
+		return math.Exp(min(math.Log(1+share), math.Abs(math.Log(published))/2))
+	}
+	return lo / slack(lo), hi * slack(hi)
+}
+
+// boundsOf are the SizeBounds of one part.
+func (j *Judged) boundsOf(p Part) (lo, hi float64, ok bool) {
+	if len(p.Published) == 0 {
+		return j.SizeBounds()
+	}
+	lo, hi = around(p.Published[0], p.Published[1], sizeWithin)
+	return lo, hi, true
+}
+
 // joinSize makes SizeP of the parts: all of them within the bounds, or any outside.
 func (j *Judged) joinSize() {
-	lo, hi, ok := j.SizeBounds()
-	if !ok || len(j.Parts) == 0 {
+	if !slices.ContainsFunc(j.Parts, func(p Part) bool { _, _, ok := j.boundsOf(p); return ok }) {
 		return
 	}
-	if j.apart != "" {
+	if j.apart != "" || j.designed != "" {
 		j.Size = stat.Undecided
 		return
 	}
 	holds, fails := 0.0, 1.0
 	for _, p := range j.Parts {
 		inside, outside := 1.0, 1.0
-		if p.Why == "" && p.Ours.Kind == j.Kind() {
+		if lo, hi, ok := j.boundsOf(p); ok && p.Why == "" && p.Ours.Kind == j.Kind() {
 			if in, out, err := j.within(p.Ours, lo, hi); err == nil {
 				inside, outside = in, out
 			}
@@ -140,8 +157,7 @@ func both(direction, size stat.Verdict) stat.Verdict {
 
 // disagreement says where the strata of a ratio turn it round, so that no
 // average over them decides; empty where they do not.
-func (t *tester) disagreement(a, b selection) string {
-	strata := t.perStratum(a, b)
+func disagreement(strata []advise.Stratum) string {
 	if !advise.Disagree(strata) {
 		return ""
 	}
@@ -157,13 +173,14 @@ func (t *tester) disagreement(a, b selection) string {
 
 // perStratum compares two selections in each stratum that has both, Bonferroni
 // over the strata.
-func (t *tester) perStratum(a, b selection) []advise.Stratum {
+func (t *tester) perStratum(a, b selection, how func([]float64) float64,
+	compare func(a, b []float64, confidence float64) (stat.Comparison, error)) []advise.Stratum {
 	all := a.scope.strata
 	var out []advise.Stratum
 	for _, x := range all {
 		a.scope.strata = []map[string]string{x}
 		xs, ys := pairs(a, b)
-		c, err := stat.RatioPaired(average(xs, geometric), average(ys, geometric), 1-(1-t.confidence)/float64(len(all)))
+		c, err := compare(average(xs, how), average(ys, how), 1-(1-t.confidence)/float64(len(all)))
 		if err == nil {
 			out = append(out, advise.Stratum{Levels: []string{inWords(varying(x, all))}, Comparison: c})
 		}

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -16,6 +17,52 @@ type tester struct {
 	claim      Claim
 	confidence float64
 	judged     *Judged
+	instead    []string // stacks that stand for the paper's in the part being made
+}
+
+// boardSides are those at which a claim about a board needs one.
+func (t *tester) boardSides() []measure.Side {
+	c := t.claim
+	if t.paper.BoardSide != "" {
+		return []measure.Side{measure.Side(t.paper.BoardSide)}
+	}
+	of := c.Response
+	for _, names := range [][]string{c.ResponseLess, c.ResponseRatio} {
+		if of == "" && len(names) > 0 {
+			of = names[0]
+		}
+	}
+	if of == "" && c.Side == "" {
+		return bothSides
+	}
+	return t.sides(of)
+}
+
+// stood notes that a series was measured with another stack than the paper's. One that is named as the paper's level is
+// taken for its own.
+func (t *tester) stood(s advise.Series) {
+	at := t.mapping.place(t.paper, s)
+	for _, column := range t.paper.Columns {
+		own, ok := t.paper.OwnStack[at[column]]
+		if !ok || s.Stack == "" || s.Stack == own || s.Stack == at[column] {
+			continue
+		}
+		if text := s.Stack + ", not " + own; !slices.Contains(t.instead, text) {
+			t.instead = append(t.instead, text)
+		}
+		if !slices.Contains(t.judged.foreign, own) {
+			t.judged.foreign = append(t.judged.foreign, own)
+		}
+	}
+}
+
+// stands says what stood for the paper's own stacks in the part being made, and forgets it; empty: nothing did.
+func (t *tester) stands() string {
+	text := strings.Join(t.instead, "; ")
+	if t.instead = nil; text == "" {
+		return ""
+	}
+	return "ours is another stack than the paper's own: " + text
 }
 
 // A scope is where a claim is tested at once: one side, and the strata (places
@@ -183,6 +230,8 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 		}
 		judged := s.scope.t.judged
 		judged.Modelled = judged.Modelled || found[0].Modelled
+		judged.unsteady = judged.unsteady || found[0].Unsteady
+		s.scope.t.stood(found[0])
 		if found[0].Starved() {
 			judged.waited(found[0].Waiting, found[0].Waiting)
 		}
@@ -257,8 +306,8 @@ func (t *tester) part(where string, f Evidence, bound float64, above bool) {
 	if f.Kind == "difference" {
 		bound = 0
 	}
-	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why, bounds: []float64{bound}}
-	if f.why == "" {
+	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: cmp.Or(f.why, t.stands()), bounds: []float64{bound}}
+	if p.Why == "" {
 		if p.Holds, p.Fails = t.beyond(f, bound); !above {
 			p.Holds, p.Fails = p.Fails, p.Holds
 		}
@@ -288,8 +337,8 @@ func (t *tester) beyond(f Evidence, bound float64) (above, below float64) {
 
 // between adds the test that f lies within bounds.
 func (t *tester) between(where string, f Evidence, lo, hi float64) {
-	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: f.why, bounds: []float64{lo, hi}}
-	if f.why == "" {
+	p := Part{Where: where, Ours: f, Holds: 1, Fails: 1, Why: cmp.Or(f.why, t.stands()), bounds: []float64{lo, hi}}
+	if p.Why == "" {
 		var err error
 		if p.Holds, p.Fails, err = t.judged.within(f, lo, hi); err != nil {
 			p.Why = err.Error()

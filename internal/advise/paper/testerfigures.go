@@ -20,7 +20,8 @@ func (t *tester) ratio(a, b selection) Evidence {
 	}
 	f := figure("ratio", "", c, err, len(xs))
 	if f.why == "" && len(a.scope.strata) > 1 {
-		f.why = t.disagreement(a, b)
+		f.Strata = t.perStratum(a, b, geometric, stat.RatioPaired)
+		f.why = disagreement(f.Strata)
 	}
 	return f
 }
@@ -44,6 +45,9 @@ func (t *tester) difference(a, b selection) Evidence {
 	}
 	f := figure("difference", unit, c, err, len(xs))
 	f.both = both
+	if f.why == "" && len(a.scope.strata) > 1 {
+		f.Strata = t.perStratum(a, b, arithmetic, stat.DifferencePaired)
+	}
 	return f
 }
 
@@ -152,7 +156,7 @@ func inOrder(m map[int]float64) []float64 {
 func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evidence {
 	var xs []float64
 	var picks []selection
-	for _, l := range t.values(column) {
+	for _, l := range t.paper.values(column) {
 		if !t.has(column, l) {
 			continue
 		}

@@ -11,14 +11,22 @@ import (
 // power is the chance with which the blocks named by decides find what is there.
 const power = 0.8
 
+// Practical is the most blocks that anybody is told to run.
+const Practical = 500
+
 // Needs are what would decide an undecided claim, for a program to act on; Judged.Decides says it in words.
 type Needs struct {
 	Treatments bool   // published ones that were not measured
+	Stacks     bool   // the paper's own, in place of others
+	Messages   bool   // the paper's own, in place of those made after its sizes
 	Meter      string // where a meter must stand in place of a model ("client"); empty: none
 	Board      bool   // a board like the paper's, in place of another machine
 	Quiet      bool   // the same trials while nothing else runs, or on more CPUs
 	Blocks     int    // that many in place of those there are; 0: no number can be said, or another need comes first
 }
+
+// kept reports whether something else than trials keeps a claim from being decided.
+func (n Needs) kept() bool { return n.Board || n.Stacks || n.Messages }
 
 // A provisional is a p value and the verdict that it would give.
 type provisional struct {
@@ -52,16 +60,16 @@ func (j *Judged) asModelled(holm, sizeHolm, alpha float64) {
 
 // place says on which side of the bounds a size lies that is decided.
 func (j *Judged) place(size stat.Verdict, alpha float64) string {
-	lo, hi, ok := j.SizeBounds()
-	switch {
-	case !ok || size == "" || size == stat.Undecided:
+	switch size {
+	case "", stat.Undecided:
 		return ""
-	case size == stat.Confirmed:
+	case stat.Confirmed:
 		return Inside
 	}
 	up, down := false, false
 	for _, p := range j.Parts {
-		if p.Why != "" || p.Ours.Kind != j.Kind() {
+		lo, hi, ok := j.boundsOf(p)
+		if !ok || p.Why != "" || p.Ours.Kind != j.Kind() {
 			continue
 		}
 		above, _ := p.Ours.Beyond(hi)
@@ -97,10 +105,20 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 		}
 		say(text)
 	}
-	if j.Needs.Board = j.needsBoard(); j.Needs.Board {
-		say("a board like the paper's, which had: " + p.Setup)
+	if j.Needs.Messages = j.ofDesign(); j.Needs.Messages {
+		say("the paper's own messages, in place of those made after its sizes")
 	}
-	if j.Needs.Quiet = j.Waiting > 0 && !j.Needs.Board && !j.Modelled; j.Needs.Quiet {
+	if j.Needs.Stacks = len(j.foreign) > 0; j.Needs.Stacks {
+		say("a run with the paper's own stacks: " + strings.Join(j.foreign, ", "))
+	}
+	if j.Needs.Board = j.needsBoard(); j.Needs.Board {
+		text := "a board like the paper's, which had: " + p.Setup
+		if j.Claim.Decide != "" {
+			text += "; " + j.Claim.Decide
+		}
+		say(text)
+	}
+	if j.Needs.Quiet = j.Waiting > 0 && !j.Modelled && !j.Needs.kept(); j.Needs.Quiet {
 		say("the same trials while nothing else runs on the machine, or on one with more CPUs")
 	}
 	if len(j.Decides) == 0 {
@@ -126,8 +144,13 @@ func (j *Judged) metered(p Paper) string {
 func (j *Judged) trials(alpha float64) (int, string) {
 	all, one, have := 0, 0, 0
 	bounds := func(p Part) []float64 { return p.bounds }
-	if lo, hi, ok := j.SizeBounds(); ok && j.Direction == stat.Confirmed {
-		bounds = func(Part) []float64 { return []float64{lo, hi} }
+	if j.Direction == stat.Confirmed { // its size is open
+		bounds = func(p Part) []float64 {
+			if lo, hi, ok := j.boundsOf(p); ok {
+				return []float64{lo, hi}
+			}
+			return p.bounds
+		}
 	}
 	for _, p := range j.Parts {
 		if p.Why != "" {
@@ -149,8 +172,21 @@ func (j *Judged) trials(alpha float64) (int, string) {
 	if all == 0 {
 		return 0, "results in which it can be tested"
 	}
-	all = max(all, have+1)
-	return all, fmt.Sprintf("about %d blocks instead of %d, if the figures stay as they are (power %g)", all, have, power)
+	all = max(twoDigits(all), have+1)
+	text := fmt.Sprintf("about %d blocks instead of %d, if the figures stay as they are (power %g)", all, have, power)
+	if all > Practical {
+		text += ", which is not practical: the interval itself is the answer"
+	}
+	return all, text
+}
+
+// twoDigits rounds up to two digits: no more are known of a number of blocks.
+func twoDigits(n int) int {
+	step := 1
+	for n/step >= 100 {
+		step *= 10
+	}
+	return (n + step - 1) / step * step
 }
 
 // blocks is how many decide on which side of the nearest bound a figure lies; 0: that cannot be said.
