@@ -71,9 +71,8 @@ func (f finding) Deciding() []deciding {
 	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+
 		"The table says how many each needs", blocks, have)
 	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
-	out := slices.DeleteFunc([]deciding{meter, board, messages, stacks, absent, quiet, more, unknown, near}, func(d deciding) bool {
-		return len(d.Claims) == 0
-	})
+	ways := []deciding{meter, board, messages, stacks, absent, quiet, more, unknown, near}
+	out := slices.DeleteFunc(ways, func(d deciding) bool { return len(d.Claims) == 0 })
 	if len(f.Paper.On) > 0 && len(meter.Claims)+len(board.Claims) == 0 {
 		out = append(out, all)
 	}

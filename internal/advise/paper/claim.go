@@ -26,9 +26,6 @@ type Claim struct {
 	// ByDesign is likewise what of it the messages of our study were made to be, where Paper.Designed are set.
 	ByDesign string `yaml:"by_design"`
 	Decide   string `yaml:"decide"` // what a board must have besides to decide it, in words
-	// ByDesign is likewise what of it the messages of our study were made to be, where Paper.Designed are set.
-	ByDesign string `yaml:"by_design"`
-	Decide   string `yaml:"decide"` // what a board must have besides to decide it, in words
 
 	Less          []string `yaml:"less"`           // levels, the lowest first
 	Greatest      string   `yaml:"greatest"`       // the level above all others
