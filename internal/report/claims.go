@@ -199,7 +199,7 @@ func oursText(c paper.Judged) string {
 		if f.Hi > f.Lo {
 			text += " (" + figureValue(f.Lo, f.Kind, f.Unit) + " to " + figureValue(f.Hi, f.Kind, f.Unit) + ")"
 		}
-		return text + strataText(f) + modelledWord(c.Modelled)
+		return text + unlikeText(f) + modelledWord(c.Modelled)
 	}
 	if len(c.Pairs) > 0 {
 		if text := partsText(c); text != "" {
@@ -219,8 +219,8 @@ func oursText(c paper.Judged) string {
 	return strings.Join(where, "; ")
 }
 
-// strataText are the strata of an average that lie apart, so that it holds for none of them.
-func strataText(f paper.Evidence) string {
+// unlikeText are the strata of an average that lie apart, so that it holds for none of them.
+func unlikeText(f paper.Evidence) string {
 	if !advise.Differ(f.Strata) {
 		return ""
 	}

@@ -109,12 +109,12 @@ func TestTablesThatGiveNothingAreSaid(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"p:\n  - {id: a, less: [x, y], by_design: size}\n":               "invalid by_design",
-		"p:\n  - {id: a, less: [x, y], on_board: board}\n":               "invalid on_board",
-		"p:\n  - {id: a, growth_in: x, published_exponent: table}\n":     "write the published_exponent",
-		"p:\n  - {id: a, less: [x, y], published_ratio: the table}\n":    "",
-		"p:\n  - {id: a, less: [x, y], published_ratio: [1, 2, 3]}\n":    "is not a range",
-		"p:\n  - {id: a, less: [x, y], published_share: [0.5, 0.25]}\n":  "is not a range",
+		"p:\n  - {id: a, less: [x, y], by_design: size}\n":                "invalid by_design",
+		"p:\n  - {id: a, less: [x, y], on_board: board}\n":                "invalid on_board",
+		"p:\n  - {id: a, growth_in: x, published_exponent: table}\n":      "write the published_exponent",
+		"p:\n  - {id: a, less: [x, y], published_ratio: the table}\n":     "",
+		"p:\n  - {id: a, less: [x, y], published_ratio: [1, 2, 3]}\n":     "is not a range",
+		"p:\n  - {id: a, less: [x, y], published_share: [0.5, 0.25]}\n":   "is not a range",
 		"p:\n  - {id: a, less: [x, y], by_design: all, on_board: size}\n": "invalid",
 	} {
 		if _, err := ParseClaims([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -14,8 +14,8 @@ import (
 // A Mapping says which of a table's columns is which of our factors.
 type Mapping struct {
 	Columns   []Column
-	Responses map[string]string // published name → ours; over the paper's own
-	Fixed     map[string]string // what the study fixes: setting → value
+	Responses map[string]string     // published name → ours; over the paper's own
+	Fixed     map[string]string     // what the study fixes: setting → value
 	Board     map[measure.Side]bool // sides at which a program ran on a board
 	Options   map[string]bool       // of stacks, that the study sets
 	Differs   []string
