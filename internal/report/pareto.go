@@ -33,7 +33,7 @@ const (
 type paretoPoint struct {
 	name  string
 	x, y  stat.Summary
-	front bool // no other treatment costs less in one and no more in the other
+	front bool // no other treatment is shown to cost less in one and no more in the other
 }
 
 // paretos are pictures of bytes and time, one for each level that has three treatments
@@ -81,13 +81,27 @@ func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {
 	return out
 }
 
-// onFront marks the points of the Pareto front.
+// onFront marks the points of the Pareto front: those that no other is shown to beat. Another beats a point if it is
+// higher in neither figure, and in one of them is lower by more than both intervals: points that noise parts share it.
 func onFront(all []paretoPoint) {
+	lower := func(a, b stat.Summary) bool {
+		_, hi := reach(a)
+		lo, _ := reach(b)
+		return hi < lo
+	}
 	for i, p := range all {
 		all[i].front = !slices.ContainsFunc(all, func(o paretoPoint) bool {
-			return o.x.Center <= p.x.Center && o.y.Center <= p.y.Center && (o.x.Center < p.x.Center || o.y.Center < p.y.Center)
+			return o.x.Center <= p.x.Center && o.y.Center <= p.y.Center && (lower(o.x, p.x) || lower(o.y, p.y))
 		})
 	}
+}
+
+// reach is an interval, or the figure alone where it has none.
+func reach(s stat.Summary) (lo, hi float64) {
+	if s.Lo < s.Hi {
+		return s.Lo, s.Hi
+	}
+	return s.Center, s.Center
 }
 
 // nameIn is a treatment's name without what all of its level have.

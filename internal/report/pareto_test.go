@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,35 @@ func TestParetoShowsItsFrontAndItsNames(t *testing.T) {
 			end := x/100*paretoLeast + nameWidth*float64(utf8.RuneCountInString(m[4]))
 			if ends := strings.Contains(m[1], "fig-last"); ends && x != 100 || !ends && end > paretoLeast {
 				t.Errorf("%q begins at %v %% and ends at %.0f px of %d", m[4], x, end, paretoLeast)
+			}
+		}
+	}
+}
+
+// Points that only noise parts share the front. One is beaten where another is lower by more than both intervals, and
+// in no figure higher.
+func TestParetoFrontLeavesNoiseUndecided(t *testing.T) {
+	sure := func(v float64) stat.Summary { return stat.Summary{Center: v, Lo: math.NaN(), Hi: math.NaN()} }
+	about := func(v, half float64) stat.Summary { return stat.Summary{Center: v, Lo: v - half, Hi: v + half} }
+	for _, x := range []struct {
+		name   string
+		points []paretoPoint
+		front  []bool
+	}{
+		{"as many bytes, times apart by less than their intervals",
+			[]paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(219), y: about(839, 46)}}, []bool{true, true}},
+		{"as many bytes, times apart by more",
+			[]paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(219), y: about(1838, 46)}}, []bool{true, false}},
+		{"more bytes, and no quicker", []paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(448), y: about(839, 46)}},
+			[]bool{true, false}},
+		{"more bytes, and quicker by noise",
+			[]paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(448), y: about(837, 46)}}, []bool{true, true}},
+		{"no intervals", []paretoPoint{{x: sure(1), y: sure(1)}, {x: sure(1), y: sure(1.01)}}, []bool{true, false}},
+	} {
+		onFront(x.points)
+		for i, want := range x.front {
+			if x.points[i].front != want {
+				t.Errorf("%s: point %d on the front: %v", x.name, i, !want)
 			}
 		}
 	}
