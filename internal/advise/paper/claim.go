@@ -16,6 +16,7 @@ import (
 type Claim struct {
 	ID       string            `yaml:"id"`       // unique in its paper
 	Says     string            `yaml:"says"`     // the claim in the paper's words
+	Plain    string            `yaml:"-"`        // the claim in a plain sentence of ours (published/plain.yaml)
 	Response string            `yaml:"response"` // our name of what it is about
 	Side     string            `yaml:"side"`     // client or server; empty: as the response or the paper says
 	At       map[string]string `yaml:"at"`       // level of each dimension at which it holds
@@ -111,6 +112,13 @@ func loadClaims(name string) ([]Claim, error) {
 		return nil, err
 	}
 	all, err := ParseClaims(text)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := plainWords()
+	for i, c := range all[name] {
+		all[name][i].Plain = plain[name][c.ID]
+	}
 	return all[name], err
 }
 
