@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -79,98 +78,6 @@ func (q openQuestion) Scope() string {
 	}
 	return fmt.Sprintf("%d treatments, %d trials", treatments, trials)
 }
-
-// Machines are what the parts ran on, each once.
-func (q openQuestion) Machines() []string {
-	var out []string
-	for _, r := range q.Parts {
-		if on := "On: " + markdownText(r.ownSetup()) + "."; !slices.Contains(out, on) {
-			out = append(out, on)
-		}
-		for _, name := range sortedKeys(r.Facts.Devices) {
-			d := r.Facts.Devices[name]
-			if on := machine(name, d.CPUs, d.OS, d.Kernel) + "."; !slices.Contains(out, on) {
-				out = append(out, on)
-			}
-		}
-	}
-	return out
-}
-
-// Runs is the table of the parts: what was run, when, and how busy the machine was.
-func (q openQuestion) Runs() string {
-	var b strings.Builder
-	b.WriteString("| results | treatments | valid trials | replications | attempts refused | load | begun (UTC) | " +
-		"longest wait for a CPU in a second |\n|---|---|---|---|---|---|---|---|\n")
-	for _, r := range q.Parts {
-		valid, wanted, refused, least, most, load := 0, 0, 0, math.MaxInt, 0.0, 0.0
-		for _, t := range r.Treatments {
-			valid, wanted, least = valid+t.Valid, wanted+t.Wanted, min(least, t.Valid)
-		}
-		for _, t := range r.Trials {
-			refused += t.Refused
-		}
-		for _, c := range r.Cells {
-			most = max(most, c.Waiting)
-		}
-		for _, d := range r.Facts.Devices {
-			load = max(load, d.Load)
-		}
-		fmt.Fprintf(&b, "| %s | %d | %d of %d | %d | %d | %.1f | %s | %s |\n",
-			strings.ReplaceAll(codeSpan(q.kept(r)), "|", `\|`), len(r.Treatments), valid, wanted,
-			least, refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
-	}
-	return b.String()
-}
-
-// kept is the folder of a part, as the repository has it.
-func (q openQuestion) kept(r *Report) string { return finding{Results: r}.Kept() }
-
-// Kept is the folder of the first part.
-func (q openQuestion) Kept() string { return q.kept(q.first()) }
-
-// Holds says what the folders of the results have of raw rows.
-func (q openQuestion) Holds() string {
-	first := finding{Results: q.first()}.Holds()
-	for _, r := range q.Parts {
-		if (finding{Results: r}).Holds() != first {
-			return "some with the rows of every request: study, plan, facts and every trial's figures"
-		}
-	}
-	return first
-}
-
-// Changed are the settings that were changed, replications and repetitions among them, and for which parts if not for
-// all. A part is what its exclude leaves: the table of parts says it.
-func (q openQuestion) Changed() []string {
-	var texts []string
-	of := map[string][]string{}
-	for _, r := range q.Parts {
-		last := map[string]string{}
-		for _, o := range r.Study.Overrides {
-			last[o.Path] = o.String()
-		}
-		for _, path := range sortedKeys(last) {
-			text := codeSpan(last[path])
-			if path == "exclude" {
-				continue
-			}
-			if len(of[text]) == 0 {
-				texts = append(texts, text)
-			}
-			of[text] = append(of[text], filepath.Base(q.kept(r)))
-		}
-	}
-	for i, text := range texts {
-		if names := of[text]; len(names) < len(q.Parts) {
-			texts[i] += " (" + markdownText(strings.Join(names, ", ")) + ")"
-		}
-	}
-	return texts
-}
-
-// Unsteady says in how many treatments requests take another time at the end of a trial; empty: in none.
-func (q openQuestion) Unsteady() string { return unsteady(q.Parts...) }
 
 // Verdict are the report's answers, of all parts.
 func (q openQuestion) Verdict() string {
@@ -285,10 +192,10 @@ func (q openQuestion) one(words string, all []place, side measure.Side, response
 // Has reports whether any treatment has a filter's words.
 func (q openQuestion) Has(filter string) bool { return len(q.places(filter)) > 0 }
 
-// Table has a row for each level of a factor and a column for each filter that any treatment
-// has, separated by commas: the mean of trials with its interval. Of trials skewed by losses the median
+// Table has a row for each level of a factor, but those that the last patterns match, and a column for each filter that
+// any treatment has, separated by commas: the mean of trials with its interval. Of trials skewed by losses the median
 // would hide what a loss costs.
-func (q openQuestion) Table(response, side, factor, filters string) (string, error) {
+func (q openQuestion) Table(response, side, factor, filters string, without ...string) (string, error) {
 	var rows, columns []string
 	cells := map[[2]string]string{}
 	for filter := range strings.SplitSeq(filters, ",") {
@@ -298,6 +205,9 @@ func (q openQuestion) Table(response, side, factor, filters string) (string, err
 			columns = append(columns, filter)
 		}
 		for _, row := range names {
+			if matches(row, without) {
+				continue
+			}
 			if !slices.Contains(rows, row) {
 				rows = append(rows, row)
 			}
@@ -341,15 +251,26 @@ func meanText(c *Cell) string {
 	return text
 }
 
+// matches reports whether a name is one of some patterns: "rest-*".
+func matches(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
+}
+
 // Pareto draws two responses of the client against each other, for the treatments that have
-// a filter's words, as a file beside the page.
-func (q openQuestion) Pareto(x, y, factor, filter string) (string, error) {
+// a filter's words, but those that the last patterns match, as a file beside the page.
+func (q openQuestion) Pareto(x, y, factor, filter string, without ...string) (string, error) {
 	names, at := q.rows(factor, filter)
 	if len(names) == 0 {
 		return "", fmt.Errorf("%s: no treatment of a factor %s has %q: %w", q.Name, factor, filter, errNotKept)
 	}
 	var points []paretoPoint
 	for _, row := range names {
+		if matches(row, without) {
+			continue
+		}
 		c, err := q.one(row+" "+filter, at[row], measure.Client, x, y)
 		if err != nil {
 			return "", err
@@ -360,7 +281,7 @@ func (q openQuestion) Pareto(x, y, factor, filter string) (string, error) {
 	}
 	onFront(points)
 	name := q.Name + "-pareto-" + strings.NewReplacer(" ", "-", "%", "").Replace(filter)
-	picture := paretoPicture(name, "over "+filter, words(x), words(y)+" (mean)", points)
+	picture := paretoPicture(name, filter, words(x), words(y)+" (mean)", points)
 	*q.files = append(*q.files, File{name + ".svg", picture.File})
 	return fmt.Sprintf("![%s](%s.svg)", markdownText(picture.Says), name), nil
 }
@@ -378,8 +299,13 @@ func (q openQuestion) Figure(response, side string) (string, error) {
 				name += fmt.Sprintf("-%d", i+1)
 			}
 			*q.files = append(*q.files, File{name + ".svg", figure.File})
-			out = append(out, fmt.Sprintf("%s, on %s:\n\n![%[1]s, each treatment's trials, %[3]s and interval](%[4]s.svg)",
-				markdownText(figure.Title), r.under(), r.centers(p), name))
+			text := fmt.Sprintf("%s, on %s:\n\n![%[1]s, each treatment's trials, %[3]s and interval](%[4]s.svg)",
+				markdownText(figure.Title), ranOn(r), r.centers(p), name)
+			if r.byMedian(p.Side, p.Response) != "" {
+				text += "\n\nThe figure shows medians where a few slow requests weigh much. Tables and text have means, which " +
+					"such requests raise."
+			}
+			out = append(out, text)
 		}
 	}
 	if len(out) == 0 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"text/template"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -135,7 +135,8 @@ func filled(frame, name string, data any) (string, error) {
 	err = t.Execute(&b, data)
 	if errors.Is(err, errNotKept) { // of other treatments than the words speak of
 		b.Reset()
-		t, err = t.Parse(`{{define "reading"}}No words were written on these results.{{end}}{{define "tables"}}{{end}}`)
+		t, err = t.Parse(`{{define "short"}}No words were written on these results.{{end}}{{define "figures"}}{{end}}` +
+			`{{define "reading"}}{{end}}{{define "tables"}}{{end}}`)
 		if err == nil {
 			err = t.ExecuteTemplate(&b, frame, data)
 		}
@@ -210,7 +211,7 @@ func (f finding) Times(response, side, a, b string) (string, error) {
 }
 
 // timesAs is how many times as much x has as y, of the means of the blocks that both have, with
-// its interval. One block has no interval, which the text then says.
+// its interval. One block has no interval, which the text then says, as it says what waiting for a CPU may explain.
 func timesAs(x, y *Cell, confidence float64) (string, error) {
 	if x.modelled() != y.modelled() {
 		return "", fmt.Errorf("%s: one is measured, the other modelled; they are not compared", x.Response)
@@ -229,8 +230,15 @@ func timesAs(x, y *Cell, confidence float64) (string, error) {
 		return "", err
 	}
 	text := ratioText(c.Estimate) + " times"
+	var aside []string
 	if c.Lo != c.Hi {
-		text += " (" + ratioRange(c) + ")"
+		aside = append(aside, ratioRange(c))
+	}
+	if wide := advise.Allowance(x.Waiting, y.Waiting); wide > 1 && !advise.Beyond(c, wide) {
+		aside = append(aside, "waiting for a CPU may explain a factor of up to "+ratioText(wide))
+	}
+	if len(aside) > 0 {
+		text += " (" + strings.Join(aside, "; ") + ")"
 	}
 	return text, nil
 }
@@ -290,8 +298,8 @@ func (f finding) Figures() string {
 		}
 		name, figure := f.Paper.Name+"-"+p.ID()+".svg", f.Results.Chart(p)
 		*f.files = append(*f.files, File{name, figure.File})
-		fmt.Fprintf(&b, "%s, on %s:\n\n![%[1]s, each treatment's trials, mean and interval; squares: published](%[3]s)\n\n",
-			markdownText(figure.Title), f.Results.under(), name)
+		fmt.Fprintf(&b, "%s, on %s:\n\n![%[1]s, each treatment's trials, %[4]s and interval; squares: published](%[3]s)\n\n",
+			markdownText(figure.Title), ranOn(f.Results), name, f.Results.centers(p))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -315,7 +323,8 @@ func (f finding) Scorecard() string {
 		for _, line := range f.reasons(c) { // the page says above what the paper had
 			why = append(why, markdownText(strings.ReplaceAll(line, f.Paper.Setup, "the set-up described above")))
 		}
-		for _, cell := range []string{c.Words(), publishedFigure(c.Claim), oursText(c), string(c.Direction),
+		b.WriteString("| " + claimCell(c.Claim) + " ")
+		for _, cell := range []string{publishedFigure(c.Claim), oursText(c), string(c.Direction),
 			strings.TrimPrefix(sizeText(c), "size "), string(c.Verdict)} {
 			b.WriteString("| " + markdownText(cell) + " ")
 		}
@@ -344,8 +353,8 @@ func (f finding) Measured() []string {
 		refused += t.Refused
 	}
 	out := []string{fmt.Sprintf("Study %s: %d treatments, %d of %d trials valid%s. Replications of each treatment: %d; "+
-		"%s. Attempts that the lab refused and repeated: %d. Seed %d.", codeSpan(r.Study.Name), len(r.Treatments), valid,
-		wanted, r.within(), least,
+		"%s. Attempts found invalid, since a link was late with its packets or a request failed, and repeated: %d. Seed %d.",
+		codeSpan(r.Study.Name), len(r.Treatments), valid, wanted, r.within(), least,
 		theirTrials(f.Paper), refused, r.Study.Design.Seed),
 		"On: " + markdownText(r.ownSetup()) + "."}
 	for _, name := range sortedKeys(r.Facts.Devices) {
@@ -360,30 +369,13 @@ func (f finding) Measured() []string {
 		}
 	}
 	if len(changed) > 0 {
-		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+". Unchanged, the study has its full size.")
+		out = append(out, "Changed for this run: "+strings.Join(changed, ", ")+".")
 	}
 	out = append(out, f.waited())
 	if text := unsteady(r); text != "" {
 		out = append(out, text)
 	}
 	return out
-}
-
-// under is what was measured on and how busy that was, for a figure: "AMD EPYC at load 0.4".
-func (r *Report) under() string {
-	var parts []string
-	for _, name := range sortedKeys(r.Facts.Devices) {
-		d := r.Facts.Devices[name]
-		text := markdownText(cmp.Or(modelOf(d.Model, d.Emulation), name))
-		if len(d.Emulation) == 0 { // an emulated one has no load of its own
-			text += fmt.Sprintf(" at load %.1f", d.Load)
-		}
-		parts = append(parts, text)
-	}
-	if len(parts) == 0 {
-		return "an unknown machine"
-	}
-	return strings.Join(parts, " and ")
 }
 
 // machine is a device in words.

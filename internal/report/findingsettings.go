@@ -198,33 +198,3 @@ func turned(first, again *Report) (total string, words []string) {
 	return fmt.Sprintf("Of %d verdicts on claims, %d became others, and %d the opposite.", len(first.Published.Claims),
 		len(words), opposite), words
 }
-
-// Held says of each repetition how often the intervals of the study held themselves, a line each.
-func (all allFindings) Held() ([]string, error) {
-	var out []string
-	for _, f := range all {
-		if f.Results == nil {
-			continue
-		}
-		for _, other := range f.Repetitions() {
-			const margin = 0.05 // of agreement, which is not asked here
-			first, again := f.inOrder(other.Results)
-			c, err := Repeat(first, again, f.Results.Study.Design.Confidence, margin)
-			if err != nil {
-				return nil, err
-			}
-			if text := c.held(); text != "" {
-				const minute = "2006-01-02 15:04"
-				verdicts, _ := turned(first, again)
-				line := fmt.Sprintf("[%s](%s.md), measured on %s and again on %s (UTC): %s %s. %s", f.Paper.Name, f.Paper.Name,
-					first.Started.UTC().Format(minute), again.Started.UTC().Format(minute), text,
-					markdownText(tallyOf("Ratios between treatments", c.Ratios)), verdicts)
-				if len(c.Differences) > 0 {
-					line += " What differed: " + markdownText(strings.Join(c.Differences, "; ")) + "."
-				}
-				out = append(out, line)
-			}
-		}
-	}
-	return out, nil
-}
