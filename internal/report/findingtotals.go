@@ -118,20 +118,20 @@ func (all allFindings) sizes() Chart {
 }
 
 // sizeRow is a claim's row of sizes; false: it has none.
-func sizeRow(c paper.Judged) (FigureRow, bool) {
+func sizeRow(c paper.Judged) (ChartRow, bool) {
 	lo, hi, ok := c.Published()
 	if !ok || c.Kind() != "ratio" || c.Modelled || c.Needs.Board || c.Needs.Messages || c.Needs.Stacks {
-		return FigureRow{}, false
+		return ChartRow{}, false
 	}
 	center, from, to := c.Ours.Estimate, c.Ours.Lo, c.Ours.Hi
 	if c.Ours.None() {
 		kind, _, least, most, ok := c.Range()
 		if !ok || kind != "ratio" || !(least > 0) {
-			return FigureRow{}, false
+			return ChartRow{}, false
 		}
 		center, from, to = math.Sqrt(least*most), least, most
 	}
-	return FigureRow{Name: c.Words(), Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") +
+	return ChartRow{Name: c.Words(), Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") +
 		", ours " + strings.TrimPrefix(oursText(c), "ratio "), Center: center, Lo: from, Hi: to, Floor: math.NaN(),
 		Published: math.Sqrt(lo * hi), PubLo: lo, PubHi: hi}, true
 }
