@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,6 +219,7 @@ func openFiles(t *testing.T) int {
 
 // A start that fails keeps no file open, whatever it fails at.
 func TestFailedStartsKeepNoFile(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector closes files that nobody has
 	exe := local(t)
 	none := filepath.Join(t.TempDir(), "none")
 	plain, err := os.Open(os.DevNull)
