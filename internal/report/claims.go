@@ -226,9 +226,9 @@ func unlikeText(f paper.Evidence) string {
 	}
 	var parts []string
 	for _, s := range f.Strata {
-		parts = append(parts, s.Name()+" "+figureValue(s.Estimate, f.Kind, f.Unit))
+		parts = append(parts, s.Name()+": "+figureValue(s.Estimate, f.Kind, f.Unit))
 	}
-	return ", the mean of unlike ones: " + strings.Join(parts, ", ")
+	return ", an average of unlike ones (" + strings.Join(parts, "; ") + ")"
 }
 
 // partsText is each part of a claim with its figure; empty where one has none.

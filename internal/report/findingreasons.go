@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -18,18 +17,26 @@ func (f finding) reasons(c paper.Judged) []string {
 		out = append(out, fmt.Sprintf("measured again: %s (%s)", again.Published.Claims[i].Verdict,
 			again.Started.UTC().Format("2006-01-02 15:04")))
 	}
-	if !c.Needs.Stacks {
-		return out
-	}
-	for _, s := range f.Settings() {
+	for _, s := range f.withOwnStacks(i) {
 		x := s.Results.Published.Claims[i]
-		if x.Needs.Stacks || x.Verdict == stat.Undecided {
-			continue
+		text := "with the paper's own stacks (" + s.Kept() + "): " + string(x.Verdict) + "; " + oursText(x)
+		if size := sizeText(x); size != "" {
+			text += fmt.Sprintf("; direction %s, %s", x.Direction, size)
 		}
-		out = append(out, strings.Join([]string{"with the paper's own stacks (" + s.Kept() + "): " + string(x.Verdict),
-			figuresText(x)}, ", "))
+		out = append(out, text)
 	}
 	return out
+}
+
+// withOwnStacks are the settings that decide a claim for which other stacks stood in the first results.
+func (f finding) withOwnStacks(claim int) []finding {
+	if !f.Results.Published.Claims[claim].Needs.Stacks {
+		return nil
+	}
+	return slices.DeleteFunc(f.Settings(), func(s finding) bool {
+		x := s.Results.Published.Claims[claim]
+		return x.Needs.Stacks || x.Verdict == stat.Undecided
+	})
 }
 
 // unshared are the repetitions whose verdict on a claim is another one.

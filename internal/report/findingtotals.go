@@ -14,7 +14,7 @@ import (
 // Total counts the verdicts on all papers, and those on directions and sizes.
 func (all allFindings) Total() string {
 	n, judged, direction, size := 0, map[stat.Verdict]int{}, map[stat.Verdict]int{}, map[stat.Verdict]int{}
-	held, elsewhere := 0, 0
+	held, elsewhere, own := 0, 0, 0
 	for _, f := range all {
 		n += len(f.Paper.Claims)
 		if f.Results == nil {
@@ -22,6 +22,9 @@ func (all allFindings) Total() string {
 		}
 		for i, c := range f.Results.Published.Claims {
 			judged[c.Verdict]++
+			if len(f.withOwnStacks(i)) > 0 {
+				own++
+			}
 			if c.Verdict == stat.Contradicted && slices.ContainsFunc(f.Settings(), func(other finding) bool {
 				return other.Results.Published.Claims[i].Verdict == stat.Confirmed
 			}) {
@@ -42,16 +45,22 @@ func (all allFindings) Total() string {
 	return fmt.Sprintf("Of %d claims, %d are decided: %d confirmed and %d contradicted. %d were judged and are "+
 		"undecided, and %d wait for results. Of the %d contradicted, %d are right about the direction and wrong about the "+
 		"size.%s\n\nDirections alone: %s. The sizes of %d claims alone: %s.", n, decided, judged[stat.Confirmed],
-		judged[stat.Contradicted], open, n-decided-open, judged[stat.Contradicted], held, confirmedElsewhere(elsewhere),
+		judged[stat.Contradicted], open, n-decided-open, judged[stat.Contradicted], held, otherwise(elsewhere, own),
 		countsOf(direction), sizes, countsOf(size))
 }
 
-// confirmedElsewhere says how many contradicted claims another setting confirms; empty: none.
-func confirmedElsewhere(n int) string {
-	if n == 0 {
-		return ""
+// otherwise says how many contradicted claims another setting confirms, and how many undecided ones a run with the
+// papers' own stacks decides; empty: none.
+func otherwise(elsewhere, own int) (text string) {
+	if elsewhere > 0 {
+		text += fmt.Sprintf(" Of the contradicted, %d %s confirmed in another setting of ours.", elsewhere,
+			plural.Verb(elsewhere, "is", "are"))
 	}
-	return fmt.Sprintf(" Of the contradicted, %d %s confirmed in another setting of ours.", n, plural.Verb(n, "is", "are"))
+	if own > 0 {
+		text += fmt.Sprintf(" Of the undecided, %d %s decided beside these results, by a run with the paper's own stacks.",
+			own, plural.Verb(own, "is", "are"))
+	}
+	return text
 }
 
 // Answer is how many of the directions and sizes that are decided hold, in a few sentences; empty: none is decided.

@@ -95,6 +95,9 @@ func TestScorecardSaysWhatThePapersStacksDecide(t *testing.T) {
 	if got := strings.Join(f.reasons(*c), "\n"); !strings.Contains(got, "with the paper's own stacks (findings/own): confirmed") {
 		t.Errorf("got %q", got)
 	}
+	if got := (allFindings{f}).Total(); !strings.Contains(got, "Of the undecided, 1 is decided beside these results") {
+		t.Errorf("got %q", got)
+	}
 	own.Published.Claims[1].Verdict = open
 	if got := strings.Join(f.reasons(*c), "\n"); strings.Contains(got, "own stacks (") {
 		t.Errorf("what is undecided there, too, is said: %q", got)

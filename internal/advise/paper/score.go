@@ -85,6 +85,7 @@ type Judged struct {
 	designed string         // ByDesign, where our messages were made after the paper's
 	unsteady bool           // some trials it rests on drift
 	foreign  []string       // the paper's stacks that others stand for
+	standing []string       // which of ours stand for them, in words
 	model    [2]provisional // of direction and size, where ours is modelled
 }
 
@@ -213,8 +214,11 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 		j.Why = append(j.Why, cmp.Or(paper.Modelled, "ours is modelled with constants from published tables")+
 			"; only a meter can decide")
 	}
+	if len(j.standing) > 0 {
+		j.Why = append(j.Why, standIn+": "+strings.Join(j.standing, "; "))
+	}
 	for _, p := range j.Parts {
-		if p.Why != "" && len(j.Missing) == 0 && !slices.Contains(j.Why, p.Why) {
+		if p.Why != "" && p.Why != standIn && len(j.Missing) == 0 && !slices.Contains(j.Why, p.Why) {
 			j.Why = append(j.Why, p.Why)
 		}
 	}

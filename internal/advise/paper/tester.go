@@ -17,7 +17,7 @@ type tester struct {
 	claim      Claim
 	confidence float64
 	judged     *Judged
-	instead    []string // stacks that stand for the paper's in the part being made
+	instead    bool // a stack stood for the paper's own in the part being made
 }
 
 // boardSides are those at which a claim about a board needs one.
@@ -47,8 +47,9 @@ func (t *tester) stood(s advise.Series) {
 		if !ok || s.Stack == "" || s.Stack == own || s.Stack == at[column] {
 			continue
 		}
-		if text := s.Stack + ", not " + own; !slices.Contains(t.instead, text) {
-			t.instead = append(t.instead, text)
+		t.instead = true
+		if text := s.Stack + ", not " + own; !slices.Contains(t.judged.standing, text) {
+			t.judged.standing = append(t.judged.standing, text)
 		}
 		if !slices.Contains(t.judged.foreign, own) {
 			t.judged.foreign = append(t.judged.foreign, own)
@@ -56,13 +57,15 @@ func (t *tester) stood(s advise.Series) {
 	}
 }
 
-// stands says what stood for the paper's own stacks in the part being made, and forgets it; empty: nothing did.
+const standIn = "ours is another stack than the paper's own"
+
+// stands says that a stack stood for the paper's own in the part being made, and forgets it; empty: none did.
 func (t *tester) stands() string {
-	text := strings.Join(t.instead, "; ")
-	if t.instead = nil; text == "" {
-		return ""
+	was := t.instead
+	if t.instead = false; was {
+		return standIn
 	}
-	return "ours is another stack than the paper's own: " + text
+	return ""
 }
 
 // A scope is where a claim is tested at once: one side, and the strata (places
