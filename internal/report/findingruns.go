@@ -46,14 +46,14 @@ func (q openQuestion) Runs() string {
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d of %d | %d | %s | %d | %.1f | %s | %s |\n",
 			strings.ReplaceAll(codeSpan(q.kept(r)), "|", `\|`), len(r.Treatments), valid, wanted,
-			least, r.asked(), refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
+			least, r.requestsText(), refused, load, r.Started.Format("2006-01-02 15:04"), Format(most, "s"))
 	}
 	return b.String()
 }
 
-// asked is how many requests a treatment had in all its trials, at least; a range where they differ, a dash where that
+// requestsText is how many requests a treatment had in all its trials, at least; a range where they differ, a dash where that
 // is not known.
-func (r *Report) asked() string {
+func (r *Report) requestsText() string {
 	var all []int
 	for _, t := range r.Treatments {
 		if t.setup != nil && t.setup.Requests > 0 {

@@ -135,8 +135,8 @@ func filled(frame, name string, data any) (string, error) {
 	err = t.Execute(&b, data)
 	if errors.Is(err, errNotKept) { // of other treatments than the words speak of
 		b.Reset()
-		t, err = t.Parse(`{{define "short"}}No words were written on these results.{{end}}{{define "figures"}}{{end}}` +
-			`{{define "reading"}}{{end}}{{define "tables"}}{{end}}`)
+		t, err = t.Parse(`{{define "short"}}No words were written on these results.{{end}}{{define "figures"}}{{""}}{{end}}` +
+			`{{define "reading"}}{{""}}{{end}}{{define "tables"}}{{""}}{{end}}`) // an empty one replaces nothing
 		if err == nil {
 			err = t.ExecuteTemplate(&b, frame, data)
 		}

@@ -96,7 +96,7 @@ func (all allFindings) HeldShort() (string, error) {
 	text += fmt.Sprintf(" Of %s of runs, %d %s days apart", plural.Count(len(pairs), "pair"), days,
 		plural.Verb(days, "lies", "lie"))
 	if starved > 0 {
-		text += fmt.Sprintf(", and in %d of these programs waited long for a CPU", starved)
+		text += fmt.Sprintf(", and in %d of them, programs waited long for a CPU", starved)
 	}
 	if span != "" {
 		text += fmt.Sprintf("; %s %s apart", plural.Verb(len(apart), "the other lies", "the others lie"), span)

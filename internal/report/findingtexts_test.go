@@ -47,7 +47,7 @@ func TestTablesSayOnWhat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = "a machine with 2 CPUs (AMD EPYC) at load 0.5 to 5.0, in part that of the trials before"
+	const want = "a machine with 2 CPUs (AMD EPYC) at load 0.5 to 5.0 (in part that of the trials before)"
 	if got := ranOn(&parts[0], &parts[1]); got != want {
 		t.Errorf("got %q", got)
 	}

@@ -183,7 +183,7 @@ func TestFiguresSayOnWhat(t *testing.T) {
 	}
 	const want = "emulated ARM926 with 64 MiB, computing as fast as the machine that emulates it and " +
 		"emulated ARM926 with 64 MiB at 125 million instructions a second and a machine with 2 CPUs (AMD EPYC) at load 0.4 " +
-		"and d at load 3.0, in part that of the trials before"
+		"(in part that of the trials before) and d at load 3.0"
 	if got := ranOn(r); got != want {
 		t.Errorf("got %q", got)
 	}

@@ -45,6 +45,7 @@ func ranOn(all ...*Report) string {
 	if len(names) == 0 {
 		return "an unknown machine"
 	}
+	whose := " (in part that of the trials before)"
 	for i, name := range names {
 		of := loads[name]
 		if len(of) == 0 {
@@ -54,10 +55,8 @@ func ranOn(all ...*Report) string {
 		if most := slices.Max(of); most > slices.Min(of) {
 			names[i] += fmt.Sprintf(" to %.1f", most)
 		}
+		names[i] += whose
+		whose = "" // said once
 	}
-	text := strings.Join(names, " and ")
-	if len(loads) > 0 {
-		text += ", in part that of the trials before"
-	}
-	return text
+	return strings.Join(names, " and ")
 }
