@@ -51,8 +51,8 @@ func (q openQuestion) Runs() string {
 	return b.String()
 }
 
-// requestsText is how many requests a treatment had in all its trials, at least; a range where they differ, a dash where that
-// is not known.
+// requestsText is how many requests a treatment had in all its trials, at least; a range where they differ, a dash
+// where that is not known.
 func (r *Report) requestsText() string {
 	var all []int
 	for _, t := range r.Treatments {

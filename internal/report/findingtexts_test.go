@@ -129,7 +129,7 @@ func TestPagesOfFindingsBeginWithTheirAnswer(t *testing.T) {
 	}
 }
 
-// A claim stands in a plain sentence, in the paper's words in quotation marks where they are known, and as it is judged.
+// A claim stands in a plain sentence, in the paper's words where they are known, and as it is judged.
 func TestClaimsStandInPlainSentences(t *testing.T) {
 	for want, c := range map[string]paper.Claim{
 		"A is quicker.<br>rtt: a below b": {Response: "rtt", Less: []string{"a", "b"}, Plain: "A is quicker."},
