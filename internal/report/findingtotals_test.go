@@ -160,7 +160,7 @@ func TestPictureOfPublishedRatios(t *testing.T) {
 		t.Errorf("%q here, %q on a board", names(here), names(board))
 	}
 	phones := of(simulated(t, afterPapers["rest-versus-soap-mobile"], asPublished(t, "rest-versus-soap-mobile", 0.01)))
-	if i := slices.IndexFunc(phones.Rows, func(r FigureRow) bool {
+	if i := slices.IndexFunc(phones.Rows, func(r ChartRow) bool {
 		return r.Name == "response_time: rest below soap, everywhere"
 	}); i < 0 || phones.Rows[i].Lo > 0.36 || phones.Rows[i].Hi < 0.53 {
 		t.Errorf("a claim of several comparisons has no row with their range: %+v", phones.Rows)
