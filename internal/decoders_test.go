@@ -19,7 +19,7 @@ var decoders = map[string]map[string]string{
 	"internal/advise/battery":     {"FuzzRead": "Read"},
 	"internal/advise/calibration": {"FuzzRead": "Read"},
 	"internal/advise/cost":        {"FuzzRead": "Read"},
-	"internal/advise/paper":       {"FuzzParseClaims": "ParseClaims", "no: embedded": "Paper.readTable catalogue"},
+	"internal/advise/paper":       {"FuzzParseClaims": "ParseClaims", "no: embedded": "Paper.readTable catalogue plainWords"},
 	"internal/capacity":           {"FuzzStored": "parseNote"},
 	"internal/device": {
 		"FuzzProfile":                    "readProfile",
