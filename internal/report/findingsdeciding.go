@@ -26,8 +26,8 @@ func (f finding) Deciding() []deciding {
 	all.What = "Not a matter of these claims alone: all of it on hardware like the paper's, " + f.Paper.Boards
 	messages := deciding{What: "The paper's own messages. Ours were made of the sizes that it prints, so no run of this " +
 		"study decides these"}
-	stacks := deciding{What: "The paper's own stacks", Command: "edgegauge run " + f.Paper.Name + inQuotes(f.Paper.OwnSet) +
-		" --out own", Lacks: "those stacks"}
+	stacks := deciding{What: "The paper's own stacks", Lacks: "those stacks",
+		Command: "edgegauge run " + f.Paper.Name + inQuotes(f.Paper.OwnSet) + " --out own"}
 	absent := deciding{What: "The published treatments that were not measured",
 		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
 	quiet := deciding{What: "The same trials while nothing else runs on the machine, or on one with more CPUs",

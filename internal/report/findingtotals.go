@@ -140,9 +140,25 @@ func sizeRow(c paper.Judged) (ChartRow, bool) {
 		}
 		center, from, to = math.Sqrt(least*most), least, most
 	}
-	return ChartRow{Name: c.Words(), Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") +
+	c.Ours.Strata = nil // a picture has no room for them
+	return ChartRow{Name: sizeName(c.Claim), Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") +
 		", ours " + strings.TrimPrefix(oursText(c), "ratio "), Center: center, Lo: from, Hi: to, Floor: math.NaN(),
 		Published: math.Sqrt(lo * hi), PubLo: lo, PubHi: hi}, true
+}
+
+// sizeName is a claim in as few words as a picture has room for: "server total_time: axis2 below cxf (100)".
+func sizeName(c paper.Claim) string {
+	var at []string
+	for _, k := range sortedKeys(c.At) {
+		at = append(at, c.At[k])
+	}
+	side := c.Side
+	c.At, c.Side, c.Everywhere = nil, "", false
+	text := strings.TrimSpace(side + " " + strings.TrimSuffix(c.Words(), ", everywhere"))
+	if len(at) > 0 {
+		text += " (" + strings.Join(at, ", ") + ")"
+	}
+	return text
 }
 
 // drawSizes draws sizes as a file, and returns the line that shows it; empty: there are none.

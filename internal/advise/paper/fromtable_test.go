@@ -182,8 +182,8 @@ func TestPairsOfAnOrderAreSized(t *testing.T) {
 	}
 }
 
-// What another stack than the paper's stands for is undecided, whichever way it goes; its own decide, and so does a pair
-// that both are the paper's.
+// What another stack than the paper's stands for is undecided, whichever way it goes; its own decide, and so does a
+// pair that both are the paper's.
 func TestOnlyThePapersOwnStacksDecide(t *testing.T) {
 	ours := map[string]string{"axis2": "axis2", "dpws": "dpws-sdcri", "rest": "jersey", "coap": "californium"}
 	theirs := map[string]string{"axis2": "axis2", "dpws": "jmeds", "rest": "jersey", "coap": "jcoap"}
@@ -297,7 +297,7 @@ func TestABoardMustBeWhereTheClaimIs(t *testing.T) {
 	}
 }
 
-// An undecided claim names the part that keeps it open, with its interval; no more blocks are asked for than two digits.
+// An undecided claim names the part that keeps it open, with its interval; blocks are asked for in two digits.
 func TestUndecidedClaimsSayWhatIsOpen(t *testing.T) {
 	p, _ := claimOf(t, "cloud-of-things", "rtt-order")
 	series := known(nil, func(level, _ string) float64 {
@@ -338,8 +338,8 @@ func TestAveragesKeepTheirStrata(t *testing.T) {
 	var series []advise.Series
 	for i, client := range []string{"gsoap", "dotnet"} {
 		for _, deployment := range []string{"standalone", "standalone-tls"} {
-			s := advise.Series{Factors: []string{"service", "deployment", "client"}, Levels: []string{"echo", deployment, client},
-				Side: measure.Client, Response: "delay", Unit: "s"}
+			s := advise.Series{Factors: []string{"service", "deployment", "client"},
+				Levels: []string{"echo", deployment, client}, Side: measure.Client, Response: "delay", Unit: "s"}
 			for k := range 8 {
 				v := map[string]float64{"standalone": 1, "standalone-tls": float64(2 + 10*i)}[deployment]
 				s.Trials = append(s.Trials, advise.TrialSummary{ID: k, Block: k, Mean: v * (1 + 0.001*float64((k*7+i)%5-2))})
@@ -359,8 +359,10 @@ func TestAveragesKeepTheirStrata(t *testing.T) {
 			t.Errorf("got %+v, want %v", strata, want)
 		}
 	}
-	for paper, want := range map[string]string{"gsoap-on-arm": "jitter: calls of standalone vary less than those of standalone-tls",
-		"real-versus-emulated": "total_time: trials of real vary less than those of emulated"} {
+	for paper, want := range map[string]string{
+		"gsoap-on-arm":         "jitter: calls of standalone vary less than those of standalone-tls",
+		"real-versus-emulated": "total_time: trials of real vary less than those of emulated",
+	} {
 		id := map[string]string{"gsoap-on-arm": "security-raises-jitter", "real-versus-emulated": "real-varies-less"}[paper]
 		if _, c := claimOf(t, paper, id); c.Words() != want {
 			t.Errorf("got %q, want %q", c.Words(), want)
