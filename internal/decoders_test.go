@@ -19,8 +19,10 @@ var decoders = map[string]map[string]string{
 	"internal/advise/battery":     {"FuzzRead": "Read"},
 	"internal/advise/calibration": {"FuzzRead": "Read"},
 	"internal/advise/cost":        {"FuzzRead": "Read"},
-	"internal/advise/paper":       {"FuzzParseClaims": "ParseClaims", "no: embedded": "Paper.readTable catalogue plainWords"},
-	"internal/capacity":           {"FuzzStored": "parseNote"},
+	"internal/advise/paper": {
+		"FuzzParseClaims": "ParseClaims", "no: embedded": "Paper.readTable catalogue plainWords",
+	},
+	"internal/capacity": {"FuzzStored": "parseNote"},
 	"internal/device": {
 		"FuzzProfile":                    "readProfile",
 		"internal/device/rpc.FuzzFrames": "with Remote.Watch",
