@@ -141,8 +141,9 @@ func sizeRow(c paper.Judged) (ChartRow, bool) {
 		center, from, to = math.Sqrt(least*most), least, most
 	}
 	c.Ours.Strata = nil // a picture has no room for them
-	return ChartRow{Name: sizeName(c.Claim), Value: "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") +
-		", ours " + strings.TrimPrefix(oursText(c), "ratio "), Center: center, Lo: from, Hi: to, Floor: math.NaN(),
+	value := "published " + strings.TrimPrefix(publishedFigure(c.Claim), "ratio ") + ", ours " +
+		strings.TrimPrefix(oursText(c), "ratio ")
+	return ChartRow{Name: sizeName(c.Claim), Value: value, Center: center, Lo: from, Hi: to, Floor: math.NaN(),
 		Published: math.Sqrt(lo * hi), PubLo: lo, PubHi: hi}, true
 }
 
