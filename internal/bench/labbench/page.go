@@ -3,8 +3,30 @@ package labbench
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
+
+// Latest keeps of each part that is named, or of which a piece is, the last run that measured it.
+func Latest(runs []Kept, parts ...string) []Kept {
+	var out []Kept
+	seen := map[string]bool{}
+	for _, k := range slices.Backward(runs) {
+		measured := k.Parts
+		k.Parts = nil
+		for _, p := range measured {
+			part, _, _ := strings.Cut(p.Name, "/")
+			if slices.Contains(parts, part) && !seen[p.Name] {
+				seen[p.Name] = true
+				k.Parts = append(k.Parts, p)
+			}
+		}
+		if len(k.Parts) > 0 {
+			out = append(out, k)
+		}
+	}
+	return out
+}
 
 // WritePage writes kept runs as the tables of a page: Markdown. What was measured is only in
 // the runs, so that a page can be made anew from them.
