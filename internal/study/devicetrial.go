@@ -37,7 +37,9 @@ func (t *candidate) allThere() {
 }
 
 // calm is how long devices must be up to be called recovered (drive/population).
-const calm = 10 * time.Second
+func (t *candidate) calm() time.Duration {
+	return max(10*time.Second, sum(t.study.Timeouts.Request, time.Second))
+}
 
 // noticed refuses an outage that its figures would not tell of.
 func (t *candidate) noticed() {
@@ -57,10 +59,10 @@ func (t *candidate) noticed() {
 	case ends >= lasts:
 		t.complain(fmt.Sprintf("the outage ends at %s, not before the trial, %s", DurationText(ends), DurationText(lasts)),
 			"write a longer duration, with time to recover", "duration", "outage")
-	case t.wants("recovery_time") && sum(ends, calm) > lasts:
+	case t.wants("recovery_time") && sum(ends, t.calm()) > lasts:
 		t.complain(fmt.Sprintf("the outage ends at %s and the trial at %s: devices have recovered when they have been up "+
-			"for %s", DurationText(ends), DurationText(lasts), DurationText(calm)), fmt.Sprintf("write a duration above %s, "+
-			"with time to recover, or name responses without recovery_time", DurationText(sum(ends, calm))),
+			"for %s", DurationText(ends), DurationText(lasts), DurationText(t.calm())), fmt.Sprintf("write a duration above "+
+			"%s, with time to recover, or name responses without recovery_time", DurationText(sum(ends, t.calm()))),
 			"duration", "outage")
 	case p.Phase == "random" && !p.Observes() && !p.alive():
 		t.met(cut / float64(p.Devices))

@@ -188,6 +188,10 @@ func TestDevicesThatWouldBeOthers(t *testing.T) {
 		{"stack: rest\nduration: 25s\noutage: {at: 10s, for: 10s}\n", "above 30s, with time to recover"},
 		{"stack: rest\nduration: 30s\noutage: {at: 10s, for: 10s}\n", ""},
 		{"stack: rest\nduration: 25s\noutage: {at: 10s, for: 10s}\nresponses: [sent_rate]\n", ""},
+		// What waits for 30 s says after 30 s that the outage lost it.
+		{"stack: rest\nduration: 50s\noutage: {at: 10s, for: 10s}\ntimeouts: {request: 30s}\n", "up for 31s; write a " +
+			"duration above 51s"},
+		{"stack: rest\nduration: 51s\noutage: {at: 10s, for: 10s}\ntimeouts: {request: 30s}\n", ""},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\n", "cuts off 1% of the devices, and recovery_time"},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1.1%}\n", ""},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 0.04%}\n", "0.04% of 1000 devices, which is less than " +

@@ -150,7 +150,8 @@ func (c *core) begin(l Load, salt uint16) {
 	if l.Record { // what warms up has none
 		c.outage, c.lot = c.Outage, c.draws()
 	}
-	c.back = recovery{tolerated: c.ramp() / 100, keep: c.Shards > 1, end: int64(c.outage.At + c.outage.For), at: -1}
+	c.back = newRecovery(c.ramp(), c.outage, Calm(c.Timeout))
+	c.back.keep = c.Shards > 1
 	c.wheel.reset(c.devices)
 	c.forgetHalf()
 	c.reachAgain()

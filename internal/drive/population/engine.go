@@ -67,8 +67,9 @@ type Result struct {
 	Sampled int `json:"sampled"`
 	// DownMost is how many devices were down at once: their last request had failed.
 	DownMost int `json:"down_most"`
-	// Recovery is the time from the end of the outage until at most 1 % of the devices
-	// were down, and stayed so for 10 s; -1: they did not recover, or there was no outage that met more than 1 %.
+	// Recovery is the time from the end of the outage until at most 1 % more of the devices were down, and of the requests
+	// failed, than before it, and stayed so for 10 s (Calm); -1: they did not recover, or there was no outage that met more
+	// than 1 %.
 	Recovery time.Duration `json:"recovery"`
 	// Observers are the devices that were registered, or subscribed, at the end.
 	Observers int64 `json:"observers,omitempty"`
@@ -79,7 +80,9 @@ type Result struct {
 	Shards  int              `json:"shards,omitempty"`
 	Late    *tally.Histogram `json:"late,omitempty"`
 	Steps   []Step           `json:"steps,omitempty"`
-	Outage  time.Duration    `json:"outage,omitempty"`  // when it ended, if recovery can be told
+	Began   time.Duration    `json:"began,omitempty"`   // when the outage did, if recovery can be told
+	Outage  time.Duration    `json:"outage,omitempty"`  // when it ended
+	Calm    time.Duration    `json:"calm,omitempty"`    // for how long devices must be up
 	Stopped time.Duration    `json:"stopped,omitempty"` // when it was looked last
 
 	rows *rows
@@ -214,7 +217,8 @@ func (c *core) result(end int64) *Result {
 	if c.Shards > 1 {
 		r.Late, r.Steps, r.Stopped = &c.late, c.back.steps, time.Duration(end)
 		if met {
-			r.Outage = time.Duration(c.back.end)
+			r.Began, r.Outage = time.Duration(c.back.began), time.Duration(c.back.end)
+			r.Calm = time.Duration(c.back.lasts)
 		}
 	}
 	return r

@@ -27,7 +27,8 @@ func Merge(parts []*Result) *Result {
 		all.Kept += p.Kept
 		all.FirstFailure = cmp.Or(all.FirstFailure, p.FirstFailure)
 		all.Sampled = max(all.Sampled, p.Sampled)
-		all.Outage = max(all.Outage, p.Outage)
+		all.Outage, all.Began = max(all.Outage, p.Outage), max(all.Began, p.Began)
+		all.Calm = max(all.Calm, p.Calm)
 		all.Stopped = max(all.Stopped, p.Stopped)
 		if p.Late != nil {
 			late.Merge(p.Late)
@@ -36,20 +37,23 @@ func Merge(parts []*Result) *Result {
 	}
 	all.LatenessP50, all.LatenessP99, all.LatenessMax = late.Quantile(0.5), late.Quantile(0.99), late.Max()
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	back := recovery{tolerated: all.Devices / 100, end: int64(all.Outage), at: -1}
+	back := newRecovery(all.Devices, Outage{At: all.Began, For: all.Outage - all.Began}, max(all.Calm, calm))
 	for i := 0; i < len(steps); {
-		by, at := 0, steps[i].At
-		for ; i < len(steps) && steps[i].At == at; i++ {
-			by += steps[i].By
+		sum := Step{At: steps[i].At}
+		for ; i < len(steps) && steps[i].At == sum.At; i++ {
+			sum.add(steps[i])
 		}
-		back.change(by, at)
+		for k := range sum.Ended {
+			back.request(k >= sum.Ended-sum.Failed, sum.At)
+		}
+		back.change(sum.By, sum.At)
 	}
 	back.look(int64(all.Stopped))
 	all.DownMost = back.most
 	if all.Outage > 0 && all.Withheld > 0 && back.at >= 0 {
 		all.Recovery = time.Duration(back.at - back.end)
 	}
-	all.Outage, all.Stopped = 0, 0
+	all.Began, all.Outage, all.Calm, all.Stopped = 0, 0, 0, 0
 	return all
 }
 

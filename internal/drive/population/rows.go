@@ -80,6 +80,9 @@ func (c *core) done(i int32, now int64, why error, size int) {
 	if why == nil {
 		r.done = max(now, r.sent+1) // Subtle: one clock read stands for a batch
 	}
+	if why != errEnded { // else nobody knows what would have become of it
+		c.back.request(why != nil, now)
+	}
 	c.rows.put(r, why, draw(c.Seed, c.number(i), forSample+uint64(c.salt)<<16|uint64(d.id)))
 }
 

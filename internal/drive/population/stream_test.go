@@ -454,8 +454,8 @@ func TestMergedParts(t *testing.T) {
 			Sampled: 1, Kept: 2}
 	}
 	const s = int64(time.Second)
-	parts := []*Result{part(time.Millisecond, Step{5 * s, 100}, Step{12 * s, -99}),
-		part(time.Second, Step{5 * s, 50}, Step{20 * s, -49})}
+	parts := []*Result{part(time.Millisecond, Step{At: 5 * s, By: 100}, Step{At: 12 * s, By: -99, Ended: 99}),
+		part(time.Second, Step{At: 5 * s, By: 50}, Step{At: 20 * s, By: -49, Ended: 49})}
 	parts[1].FirstFailure = "refused"
 	got := Merge(parts)
 	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10, Withheld: 2}, Devices: 200,
