@@ -1,13 +1,40 @@
 package battery
 
 import (
+	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
+
+var update = flag.Bool("update", false, "write the tables of doc/method.md anew")
+
+// table holds what a test made against the page's, or writes it there.
+func table(t *testing.T, made string) {
+	t.Helper()
+	old, write := kerneltest.Made(t, "../../../doc/method.md",
+		"go test ./internal/advise/battery -run "+t.Name()+" -update")
+	switch {
+	case *update:
+		write(made)
+	case old != made:
+		t.Errorf("doc/method.md has another table; run this test with -update:\n%s", made)
+	}
+}
+
+// goTogether says of a row how the truths were drawn.
+func goTogether(together bool) string {
+	if together {
+		return "powers, and coverage, go together"
+	}
+	return "each by itself"
+}
 
 // between is the value of a figure of a made-up device, of which u says how near it lies to its upper limit.
 func between(g Figure, u float64) float64 {
@@ -50,6 +77,8 @@ func madeUp(r *rand.Rand, figures []Figure, together bool) values {
 func TestIntervalsHoldMadeUpTruths(t *testing.T) {
 	rs, cells := load(t)
 	r := rand.New(rand.NewPCG(7, 7))
+	rows := "\n| radio, battery, a report each | figures | lives | in their interval, % | a need for more wrongly met, % | " +
+		"for less, % |\n|---|---|---:|---:|---:|---:|\n"
 	for _, tt := range []struct {
 		radio, cell string
 		period      time.Duration
@@ -91,8 +120,8 @@ func TestIntervalsHoldMadeUpTruths(t *testing.T) {
 		}
 		// 2000 of each: a standard error of 0.5, and as much again since one forecast is asked 100 times.
 		percent := func(n int) float64 { return 100 * float64(n) / (forecasts * devices) }
-		t.Logf("%s, together %v: %.1f %%; a need for more, or for less, wrongly met: %.1f, %.1f %%", tt.radio, tt.together,
-			percent(held), percent(met[true]), percent(met[false]))
+		rows += fmt.Sprintf("| %s, %s, %s | %s | %d | %.1f | %.1f | %.1f |\n", tt.radio, tt.cell, study.DurationText(tt.period),
+			goTogether(tt.together), forecasts*devices, percent(held), percent(met[true]), percent(met[false]))
 		if share := percent(held); share < tt.least || share > tt.most {
 			t.Errorf("%s, together %v: %.1f %% of the lives lie in their intervals", tt.radio, tt.together, share)
 		}
@@ -101,4 +130,5 @@ func TestIntervalsHoldMadeUpTruths(t *testing.T) {
 				percent(met[false]))
 		}
 	}
+	table(t, rows+"\n")
 }
