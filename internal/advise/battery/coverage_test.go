@@ -120,8 +120,9 @@ func TestIntervalsHoldMadeUpTruths(t *testing.T) {
 		}
 		// 2000 of each: a standard error of 0.5, and as much again since one forecast is asked 100 times.
 		percent := func(n int) float64 { return 100 * float64(n) / (forecasts * devices) }
-		rows += fmt.Sprintf("| %s, %s, %s | %s | %d | %.1f | %.1f | %.1f |\n", tt.radio, tt.cell, study.DurationText(tt.period),
-			goTogether(tt.together), forecasts*devices, percent(held), percent(met[true]), percent(met[false]))
+		rows += fmt.Sprintf("| %s, %s, %s | %s | %d | %.1f | %.1f | %.1f |\n", tt.radio, tt.cell,
+			study.DurationText(tt.period), goTogether(tt.together), forecasts*devices, percent(held), percent(met[true]),
+			percent(met[false]))
 		if share := percent(held); share < tt.least || share > tt.most {
 			t.Errorf("%s, together %v: %.1f %% of the lives lie in their intervals", tt.radio, tt.together, share)
 		}

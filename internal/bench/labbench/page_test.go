@@ -87,7 +87,8 @@ func TestLatest(t *testing.T) {
 		}
 		return k
 	}
-	runs := []Kept{run("a", "store/10M", "overhead", "wrk"), run("b", "store/100M", "population", "overhead"), run("c", "wrk")}
+	runs := []Kept{run("a", "store/10M", "overhead", "wrk"),
+		run("b", "store/100M", "population", "overhead"), run("c", "wrk")}
 	var got []string
 	for _, k := range Latest(runs, "store", "overhead") {
 		for _, p := range k.Parts {

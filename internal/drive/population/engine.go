@@ -67,9 +67,9 @@ type Result struct {
 	Sampled int `json:"sampled"`
 	// DownMost is how many devices were down at once: their last request had failed.
 	DownMost int `json:"down_most"`
-	// Recovery is the time from the end of the outage until at most 1 % more of the devices were down, and of the requests
-	// failed, than before it, and stayed so for 10 s (Calm); -1: they did not recover, or there was no outage that met more
-	// than 1 %.
+	// Recovery is the time from the end of the outage until at most 1 % more of the devices were down, and of the
+	// requests failed, than before it, and stayed so for 10 s (Calm); -1: they did not recover, or there was no outage
+	// that met more than 1 %.
 	Recovery time.Duration `json:"recovery"`
 	// Observers are the devices that were registered, or subscribed, at the end.
 	Observers int64 `json:"observers,omitempty"`

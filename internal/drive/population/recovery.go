@@ -15,8 +15,8 @@ const (
 	evidence = 100
 )
 
-// Calm is for how long devices must be up to be called recovered, if their requests wait so long for an answer: what was
-// sent within the outage has failed by then.
+// Calm is for how long devices must be up to be called recovered, if their requests wait so long for an answer: what
+// was sent within the outage has failed by then.
 func Calm(timeout time.Duration) time.Duration { return max(calm, timeout+time.Second) }
 
 // A recovery watches how many devices are down, those whose last request failed, and how many requests fail. Devices

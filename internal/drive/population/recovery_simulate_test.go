@@ -246,8 +246,12 @@ func fabrications() []fabricated {
 		some("300 devices, and half of the requests fail for 15 s after it", func(f *fabricated) {
 			f.failing, f.until = 0.5, 15*s
 		}),
-		some("300 devices, and 10 % fail for 15 s", func(f *fabricated) { f.failing, f.until, f.reports = 0.1, 15*s, Random }),
-		some("300 devices, and 5 % fail for 15 s", func(f *fabricated) { f.failing, f.until, f.reports = 0.05, 15*s, Random }),
+		some("300 devices, and 10 % fail for 15 s", func(f *fabricated) {
+			f.failing, f.until, f.reports = 0.1, 15*s, Random
+		}),
+		some("300 devices, and 5 % fail for 15 s", func(f *fabricated) {
+			f.failing, f.until, f.reports = 0.05, 15*s, Random
+		}),
 		some("300 devices once a minute, and 10 % fail for 30 s", func(f *fabricated) {
 			f.failing, f.until, f.period, f.reports, f.duration = 0.1, 30*s, time.Minute, Random, 240*s
 		}),
@@ -266,8 +270,8 @@ func fabrications() []fabricated {
 	}
 }
 
-// How often devices are said to have recovered before they had, or not at all, and how far the figure is off: runs of the
-// engine in virtual time, with a server whose truth is known. The table is that of doc/method.md.
+// How often devices are said to have recovered before they had, or not at all, and how far the figure is off: runs of
+// the engine in virtual time, with a server whose truth is known. The table is that of doc/method.md.
 func TestRecoveryOfFabricatedTruths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than make check may")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What a device over HTTP does around an outage from 8 to 18 s, step by step: it opens a connection when it has a report
-// to send, and at no other time. It asks at 0 and 10 s, gives up after 5 s, and tries again a second later.
+// What a device over HTTP does around an outage from 8 to 18 s, step by step: it opens a connection when it has a
+// report to send, and at no other time. It asks at 0 and 10 s, gives up after 5 s, and tries again a second later.
 func TestOutageOfDevicesOverHTTP(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"
