@@ -196,13 +196,26 @@ func (s *Step) add(o Step) {
 	s.Failed += o.Failed
 }
 
+// step is when the step begins that an instant is in. No step goes across the beginning of the outage or its end: what
+// the outage does would be told of the time before it.
+func (r *recovery) step(at int64) int64 {
+	bits := stepBits + r.wider
+	begins := at >> bits << bits
+	for _, edge := range []int64{r.began, r.end} {
+		if edge <= at {
+			begins = max(begins, edge)
+		}
+	}
+	return begins
+}
+
 func (r *recovery) note(s Step) {
 	for {
-		bits := stepBits + r.wider
-		s.At = s.At >> bits << bits
+		s.At = r.step(s.At)
 		if n := len(r.steps); n > 0 {
 			last := &r.steps[n-1]
-			if last.At == s.At || s.By == 0 && s.Failed == 0 && s.At-last.At < 1<<quietBits {
+			quiet := s.By == 0 && s.Failed == 0 && s.At-last.At < 1<<quietBits
+			if last.At == s.At || quiet && last.At < r.began == (s.At < r.began) && last.At < r.end == (s.At < r.end) {
 				last.add(s)
 				return
 			}
@@ -218,10 +231,9 @@ func (r *recovery) note(s Step) {
 // widen makes steps of twice the time.
 func (r *recovery) widen() {
 	r.wider++
-	bits := stepBits + r.wider
 	kept := r.steps[:0]
 	for _, s := range r.steps {
-		s.At = s.At >> bits << bits
+		s.At = r.step(s.At)
 		if n := len(kept); n > 0 && kept[n-1].At == s.At {
 			kept[n-1].add(s)
 			continue

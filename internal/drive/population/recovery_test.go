@@ -131,8 +131,7 @@ func TestStepsSayWhenDevicesHaveRecovered(t *testing.T) {
 			t.Errorf("%g s: steps %d times as wide, with %d of %d requests", length, 1<<wider, ended, all)
 		}
 		got, want := Merge(told), time.Duration(one.at-one.end)
-		// Twice: how many were down before the outage is rounded too, and with it how many may be.
-		if d := (got.Recovery - want).Abs(); one.at < 0 || d > 2*(1<<quietBits+1<<(stepBits+wider)) {
+		if d := (got.Recovery - want).Abs(); one.at < 0 || d > 1<<quietBits+1<<(stepBits+wider) {
 			t.Errorf("%g s: recovered after %v, want %v", length, got.Recovery, want)
 		}
 		if got.DownMost > devices || got.DownMost < one.most*99/100 {
