@@ -47,6 +47,9 @@ echo "fuzz: 7 passed, 0 failed"
 func TestGateCloses(t *testing.T) {
 	for _, program := range []string{"bash", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
 			t.Skip(err)
 		}
 	}

@@ -23,7 +23,7 @@ type Connection struct {
 // section 3.6), unless it was reset. Error: the kernel's tables cannot be read.
 //
 // The kernel walks its whole hash of connections for each table, some milliseconds on a large machine, so both are read
-// at once. It would answer faster by sock_diag(7), but not all kernels have that.
+// at once. By sock_diag(7) it picks them out itself, but not all kernels have that.
 func Connections(pid int, server netip.AddrPort) ([]Connection, error) {
 	networks := []string{"tcp", "tcp6"} // a socket of IPv6 serves IPv4, too
 	tables, errs := make([]connectionTable, len(networks)), make([]error, len(networks))

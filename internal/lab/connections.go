@@ -85,23 +85,23 @@ type connections struct {
 }
 
 // countLast counts beside the reading of the records: a kernel with much memory takes milliseconds.
-func (t *connections) countLast() { t.counting.Go(func() { t.count(afterRun) }) }
+func (n *connections) countLast() { n.counting.Go(func() { n.count(afterRun) }) }
 
 // count asks the kernels of both programs, where they are two. Of what both know, the higher count holds:
 // either may have forgotten some.
-func (t *connections) count(when int) {
-	server, ok := serverOf(t.programs.url())
-	if connectionsAsked(t.setup) == 0 || !ok {
+func (n *connections) count(when int) {
+	server, ok := serverOf(n.programs.url())
+	if connectionsAsked(n.setup) == 0 || !ok {
 		return
 	}
-	for side, p := range t.programs.both() {
-		if side == atClient && t.programs.link.line == nil && t.programs.places.sameMachine() {
+	for side, p := range n.programs.both() {
+		if side == atClient && n.programs.link.line == nil && n.programs.places.sameMachine() {
 			continue // the server's kernel knows both ends
 		}
-		c := &t.census[side]
+		c := &n.census[side]
 		c.take(when, p.process, server)
 		if when == afterRun {
-			t.most = max(t.most, c.had())
+			n.most = max(n.most, c.had())
 		}
 	}
 }
