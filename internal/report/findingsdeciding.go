@@ -66,6 +66,9 @@ func (f finding) Deciding() []deciding {
 		if to == &board && c.Claim.Decide != "" {
 			words += " [" + c.Claim.Decide + "]"
 		}
+		if text := c.OutOfReach(); to == &stacks && text != "" {
+			words += " [" + text + "]"
+		}
 		to.Claims = append(to.Claims, markdownText(words))
 	}
 	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise"
@@ -31,6 +32,10 @@ func TestPhasesThatHoldLessAreNotCompared(t *testing.T) {
 		for _, j := range p.Judge(all, Mapping{}, 0.95).Claims {
 			if j.ID == "dpws-symmetry" && (len(j.Parts) > 0) != (stack != "jmeds") {
 				t.Errorf("%s: got %+v", stack, j)
+			}
+			if j.ID == "dpws-symmetry" && stack != "jmeds" && (len(j.Beyond) != 2 ||
+				!strings.Contains(j.Decided(), "serialization of jmeds") || !strings.Contains(j.Decided(), "stays undecided")) {
+				t.Errorf("%s: %q promises what no run can give: %q", stack, j.Decided(), j.Beyond)
 			}
 		}
 	}

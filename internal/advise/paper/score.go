@@ -70,6 +70,9 @@ type Judged struct {
 	// Decides says what would decide it; empty where it is decided.
 	Decides []string
 	Needs   Needs // the same, one by one
+	// Beyond are figures, in words, that hold less than the paper's even of its own stacks (Paper.Outside): what rests on
+	// them stays undecided.
+	Beyond []string
 	// SizeIs says where ours, or what the model gives, lies beside SizeBounds
 	// (Inside, Above, …); empty where that is undecided or no size is claimed.
 	SizeIs string

@@ -54,6 +54,10 @@ func (t *tester) stood(s advise.Series) {
 		if !slices.Contains(t.judged.foreign, own) {
 			t.judged.foreign = append(t.judged.foreign, own)
 		}
+		beyond := s.Response + " of " + own
+		if slices.Contains(t.paper.Outside[own], s.Response) && !slices.Contains(t.judged.Beyond, beyond) {
+			t.judged.Beyond = append(t.judged.Beyond, beyond)
+		}
 	}
 }
 

@@ -109,7 +109,11 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 		say("the paper's own messages, in place of those made after its sizes")
 	}
 	if j.Needs.Stacks = len(j.foreign) > 0; j.Needs.Stacks {
-		say("a run with the paper's own stacks: " + strings.Join(j.foreign, ", "))
+		text := "a run with the paper's own stacks: " + strings.Join(j.foreign, ", ")
+		if len(j.Beyond) > 0 {
+			text += "; " + j.OutOfReach()
+		}
+		say(text)
 	}
 	if j.Needs.Board = j.needsBoard(); j.Needs.Board {
 		text := "a board like the paper's, which had: " + p.Setup
@@ -126,6 +130,15 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 		j.Needs.Blocks = n
 		say(text)
 	}
+}
+
+// OutOfReach says what no run can decide; empty: nothing.
+func (j *Judged) OutOfReach() string {
+	if len(j.Beyond) == 0 {
+		return ""
+	}
+	return "what rests on " + strings.Join(j.Beyond, " and ") +
+		" stays undecided, since that holds less than the paper's of the name"
 }
 
 // metered are the sides at which a modelled figure is to be measured.
