@@ -20,9 +20,13 @@ func TestWithinTrialAgainstSorting(t *testing.T) {
 		"organ pipe": func(i, n int) float64 { return float64(min(i, n-i)) },
 		"sawtooth":   func(i, n int) float64 { return float64(i % 17) },
 		"far off":    func(i, n int) float64 { return 1e9 + random.Float64() },
+		"skewed":     func(i, n int) float64 { return math.Exp(3 * random.NormFloat64()) },
+		"tiny":       func(i, n int) float64 { return 1e-300 * random.Float64() },
+		"outlier":    func(i, n int) float64 { return max(1e15*float64(1-i), random.Float64()) },
+		"two lumps":  func(i, n int) float64 { return float64(i%2) + 1e-9*random.Float64() },
 	}
 	for words, shape := range shapes {
-		for _, n := range []int{1, 2, 3, 19, 20, 26, 99, 100, 101, 1000, 5003} {
+		for _, n := range []int{1, 2, 3, 19, 20, 26, 99, 100, 101, 1000, 5003, manyValues, 20_011} {
 			xs := make([]float64, n)
 			for i := range xs {
 				xs[i] = shape(i, n)

@@ -1,8 +1,6 @@
 package storebench
 
 import (
-	"math"
-	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -86,65 +84,4 @@ func (s *source) next(most int) []measure.Exchange {
 	last := &made[len(made)-1]
 	s.seq, s.at = last.Seq, last.Due+last.Total+idle
 	return made
-}
-
-type figures struct{ mean, sd, median, p95 float64 }
-
-// describe reorders v.
-func describe(v []int64) figures {
-	var sum float64
-	for _, x := range v {
-		sum += float64(x)
-	}
-	mean := sum / float64(len(v))
-	var squares float64
-	for _, x := range v {
-		squares += (float64(x) - mean) * (float64(x) - mean)
-	}
-	median := quantile(v, 0.5)
-	return figures{mean, math.Sqrt(squares / float64(len(v)-1)), median, quantile(v, 0.95)}
-}
-
-// quantile is Hyndman & Fan 1996, type 7, by selection: sorting 10 million
-// values four times would take longer than storing them.
-func quantile(v []int64, q float64) float64 {
-	h := q * float64(len(v)-1)
-	k := int(h)
-	lo := selectNth(v, k)
-	if k+1 >= len(v) {
-		return float64(lo)
-	}
-	hi := slices.Min(v[k+1:])
-	return float64(lo) + (h-float64(k))*float64(hi-lo)
-}
-
-// selectNth puts the k-th smallest at k, none smaller after it (Hoare 1961).
-func selectNth(v []int64, k int) int64 {
-	lo, hi := 0, len(v)-1
-	for lo < hi {
-		pivot := v[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return v[k]
-		}
-	}
-	return v[k]
 }

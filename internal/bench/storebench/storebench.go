@@ -17,6 +17,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -181,11 +182,14 @@ func (b *bench) readTrial(trial int, s *scratch) error {
 		if s.values, err = c.Read(s.values[:0], name); err != nil {
 			return err
 		}
-		f := describe(s.values)
-		if !(f.median > 0 && f.p95 > f.median && f.sd > 0) {
-			return fmt.Errorf("trial %d: %s: %+v is not a summary of what was stored", trial, name, f)
+		w, err := stat.WithinTrial(s.values)
+		if err != nil {
+			return err
 		}
-		means[i] = f.mean
+		if !(w.Median > 0 && w.P95 > w.Median && w.SD > 0) {
+			return fmt.Errorf("trial %d: %s: %+v is not a summary of what was stored", trial, name, w)
+		}
+		means[i] = w.Mean
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
