@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -19,7 +20,8 @@ type openQuestion struct {
 	Name  string
 	Parts []*Report
 
-	files *[]File // pictures that the words ask for
+	again []*Report // of parts that were measured twice; the one named first is the part
+	files *[]File   // pictures that the words ask for
 }
 
 // questionsOf sorts results without a paper by their studies. Only a study that words were
@@ -38,10 +40,15 @@ func questionsOf(all []*Report, files *[]File) ([]openQuestion, error) {
 		if i < 0 {
 			i, out = len(out), append(out, openQuestion{Name: r.Study.Name, files: files})
 		}
-		if same := (finding{Results: out[i].first(), Others: out[i].Parts}).sameAs(r); same != "" {
+		q := &out[i]
+		if same := (finding{Results: q.first(), Others: slices.Concat(q.Parts, q.again)}).sameAs(r); same != "" {
 			return nil, fmt.Errorf("%s and %s are the same results of %s; name one of them", same, r.Dir, r.Study.Name)
 		}
-		out[i].Parts = append(out[i].Parts, r)
+		if slices.ContainsFunc(q.Parts, func(p *Report) bool { return finding{Results: p}.repeats(r) }) {
+			q.again = append(q.again, r)
+		} else {
+			q.Parts = append(q.Parts, r)
+		}
 	}
 	slices.SortFunc(out, func(a, b openQuestion) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
@@ -61,6 +68,19 @@ func (q openQuestion) Question() string {
 
 // Advice is what we would tell an engineer today.
 func (q openQuestion) Advice() (string, error) { return advice(q.Name, q) }
+
+// Again says of each part that was measured twice how often its intervals held.
+func (q openQuestion) Again() ([]string, error) {
+	var all heldPairs
+	if err := q.pairsHeld(&all); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, p := range all {
+		out = append(out, codeSpan(q.kept(p.first))+", "+p.text())
+	}
+	return out, nil
+}
 
 // Notes are those of the study.
 func (q openQuestion) Notes() string { return markdownLine(q.first().Study.Notes) }
@@ -110,6 +130,22 @@ type place struct {
 
 // String is the treatment, and whose it is.
 func (p place) String() string { return p.part.Treatments[p.at].Name() + " of " + p.part.Dir }
+
+// besides are the treatment's levels of the other factors; a number stands behind its factor's name.
+func (p place) besides(factor string) string {
+	var out []string
+	for i, level := range p.part.Treatments[p.at].Levels {
+		name := p.part.Factors[i]
+		if name == factor {
+			continue
+		}
+		if _, err := strconv.ParseFloat(level, 64); err == nil {
+			level = words(name) + " " + level
+		}
+		out = append(out, level)
+	}
+	return strings.Join(out, ", ")
+}
 
 // cells are those of some responses of a side there; nil if it lacks one.
 func (p place) cells(side measure.Side, responses []string) []*Cell {
@@ -267,10 +303,12 @@ func (q openQuestion) Pareto(x, y, factor, filter string, without ...string) (st
 		return "", fmt.Errorf("%s: no treatment of a factor %s has %q: %w", q.Name, factor, filter, errNotKept)
 	}
 	var points []paretoPoint
+	level := ""
 	for _, row := range names {
 		if matches(row, without) {
 			continue
 		}
+		level = at[row][0].besides(factor)
 		c, err := q.one(row+" "+filter, at[row], measure.Client, x, y)
 		if err != nil {
 			return "", err
@@ -281,7 +319,7 @@ func (q openQuestion) Pareto(x, y, factor, filter string, without ...string) (st
 	}
 	onFront(points)
 	name := q.Name + "-pareto-" + strings.NewReplacer(" ", "-", "%", "").Replace(filter)
-	picture := paretoPicture(name, filter, words(x), words(y)+" (mean)", points)
+	picture := paretoPicture(name, level, words(x), words(y)+" (mean)", points)
 	*q.files = append(*q.files, File{name + ".svg", picture.File})
 	return fmt.Sprintf("![%s](%s.svg)", markdownText(picture.Says), name), nil
 }

@@ -87,12 +87,17 @@ func Findings(all []*Report) ([]File, error) {
 			return nil, err
 		}
 	}
+	held, err := pairsHeld(found, questions)
+	if err != nil {
+		return nil, err
+	}
 	over := finding{files: &files}
 	return files, over.page("README", "README.md", struct {
 		Papers    allFindings
 		Questions []openQuestion
+		Held      heldPairs
 		Sizes     string
-	}{found, questions, found.drawSizes(&files)})
+	}{found, questions, held, found.drawSizes(&files)})
 }
 
 // Scope is what was run, in short.

@@ -303,6 +303,10 @@ func TestFindingsOfAQuestion(t *testing.T) {
 	if _, err := q.Table("total_time", "server", factor, "no such level"); err == nil {
 		t.Error("a table of nothing was made")
 	}
+	picture, err := q.Pareto("total_time", "total_time", factor, other)
+	if of := "![" + capital(words(r.Factors[1])) + " " + other + ": "; err != nil || !strings.HasPrefix(picture, of) {
+		t.Errorf("got %q, %v, want a picture that says %q", picture, err, of)
+	}
 	if q.Has("no such level") || !q.Has(level+" "+other) {
 		t.Error("levels are not found by their words")
 	}
@@ -319,6 +323,46 @@ func TestFindingsOfAQuestion(t *testing.T) {
 	c.Points = nil
 	if none, err := q.Times("total_time", "server", level+" "+other, next); err == nil {
 		t.Errorf("of no common block: got %q", none)
+	}
+}
+
+// A part of a question that was measured twice is one part, and says how often its intervals held, on its page and on
+// that over all. Alike figures hold; figures that are twice as large do not.
+func TestFindingsOfAPartMeasuredTwice(t *testing.T) {
+	for _, tt := range []struct {
+		times float64
+		sha   string
+		want  []string
+	}{
+		{1, "a", []string{", by the same program: ", "has 1 in it for 6 of 6 figures"}},
+		{2, "b", []string{", by another version of edgegauge: ", "has 1 in it for 0 of 6 figures"}},
+	} {
+		of := func(times float64, dir, sha string, at int64) *Report {
+			r := reportOf(t, simulated(t, pies, func(at map[string]string, side measure.Side, name string) (float64, float64) {
+				mean, sd := piesAsPublished(at, side, name)
+				return times * mean, times * sd
+			}))
+			r.Published, r.Dir, r.Started, r.Study.Name = nil, dir, time.Unix(at, 0), "narrow-radio"
+			r.Facts.Edgegauge = map[string]string{"sha256": sha}
+			return r
+		}
+		files, err := Findings([]*Report{of(1, "kept/part", "a", 3600), of(tt.times, "kept/part-again", tt.sha, 7200)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			begin := map[string]string{"README.md": "- [narrow-radio](narrow-radio.md), measured on 1970-01-01 01:00",
+				"narrow-radio.md": "- `findings/part`, measured on 1970-01-01 01:00"}[f.Name]
+			var b strings.Builder
+			if err := f.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range append(tt.want, begin) {
+				if begin != "" && !strings.Contains(b.String(), want) {
+					t.Errorf("%s lacks %q:\n%s", f.Name, want, b.String())
+				}
+			}
+		}
 	}
 }
 

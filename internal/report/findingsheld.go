@@ -15,59 +15,92 @@ import (
 type heldPair struct {
 	name         string
 	first, again *Report
+	verdicts     string // what became of the verdicts on claims; empty: there are none
 	Repeated
 }
 
-// heldPairs are those of all papers of which any figure has an interval.
-func (all allFindings) heldPairs() ([]heldPair, error) {
-	var out []heldPair
-	for _, f := range all {
+// heldPairs are studies that were measured twice, of which any figure has an interval.
+type heldPairs []heldPair
+
+// pairsHeld are those of all papers, then those of all questions.
+func pairsHeld(papers allFindings, questions []openQuestion) (heldPairs, error) {
+	var out heldPairs
+	for _, f := range papers {
 		if f.Results == nil {
 			continue
 		}
 		for _, other := range f.Repetitions() {
-			const margin = 0.05 // of agreement, which is not asked here
 			first, again := f.inOrder(other.Results)
-			c, err := Repeat(first, again, f.Results.Study.Design.Confidence, margin)
-			if err != nil {
+			verdicts, _ := turned(first, again)
+			if err := out.add(f.Paper.Name, first, again, verdicts); err != nil {
 				return nil, err
 			}
-			if c.held() != "" {
-				out = append(out, heldPair{f.Paper.Name, first, again, c})
-			}
+		}
+	}
+	for _, q := range questions {
+		if err := q.pairsHeld(&out); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// Held says of each repetition how often the intervals of the study held themselves, a line each.
-func (all allFindings) Held() ([]string, error) {
-	pairs, err := all.heldPairs()
-	var out []string
-	for _, p := range pairs {
-		const minute = "2006-01-02 15:04"
-		verdicts, _ := turned(p.first, p.again)
-		line := fmt.Sprintf("[%s](%s.md), measured on %s and again on %s (UTC): %s %s. %s", p.name, p.name,
-			p.first.Started.UTC().Format(minute), p.again.Started.UTC().Format(minute), p.held(),
-			markdownText(tallyOf("Ratios between treatments", p.Ratios)), verdicts)
-		if len(p.Differences) > 0 {
-			line += " What differed: " + markdownText(strings.Join(p.Differences, "; ")) + "."
-		}
-		out = append(out, line)
+// add adds a pair.
+func (all *heldPairs) add(name string, first, again *Report, verdicts string) error {
+	const margin = 0.05 // of agreement, which is not asked here
+	c, err := Repeat(first, again, first.Study.Design.Confidence, margin)
+	if err == nil && c.held() != "" {
+		*all = append(*all, heldPair{name, first, again, verdicts, c})
 	}
-	return out, err
+	return err
 }
 
-// HeldShort answers in short whether our own intervals hold, and says what that rests on.
-func (all allFindings) HeldShort() (string, error) {
-	pairs, err := all.heldPairs()
-	if err != nil || len(pairs) == 0 {
-		return "", err
+// pairsHeld adds the parts of a question that were measured twice.
+func (q openQuestion) pairsHeld(to *heldPairs) error {
+	for _, r := range q.again {
+		i := slices.IndexFunc(q.Parts, func(p *Report) bool { return finding{Results: p}.repeats(r) })
+		first, again := finding{Results: q.Parts[i]}.inOrder(r)
+		if err := to.add(q.Name, first, again, ""); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// Lines say of each pair how often the intervals of the study held themselves.
+func (all heldPairs) Lines() []string {
+	var out []string
+	for _, p := range all {
+		out = append(out, fmt.Sprintf("[%s](%s.md), %s", p.name, p.name, p.text()))
+	}
+	return out
+}
+
+// text is when and by what program the two were measured, and what came of it.
+func (p heldPair) text() string {
+	const minute = "2006-01-02 15:04"
+	by := ", by another version of edgegauge"
+	if p.first.Facts.Edgegauge["sha256"] == p.again.Facts.Edgegauge["sha256"] {
+		by = ", by the same program"
+	}
+	text := fmt.Sprintf("measured on %s and again on %s (UTC)%s: %s %s.", p.first.Started.UTC().Format(minute),
+		p.again.Started.UTC().Format(minute), by, p.held(),
+		markdownText(tallyOf("Ratios between treatments", p.Ratios)))
+	if p.verdicts != "" {
+		text += " " + p.verdicts
+	}
+	if len(p.Differences) > 0 {
+		text += " What differed: " + markdownText(strings.Join(p.Differences, "; ")) + "."
+	}
+	return text
+}
+
+// Short answers in short whether our own intervals hold, and says what that rests on.
+func (all heldPairs) Short() string {
 	var figures, ratios []float64
 	var days, starved int
 	var apart []time.Duration
-	for _, p := range pairs {
+	for _, p := range all {
 		figures, ratios = append(figures, shareHeld(p.Figures)...), append(ratios, shareHeld(p.Ratios)...)
 		if gap := p.again.Started.Sub(p.first.Started); gap >= 24*time.Hour {
 			if days++; len(p.first.Starved)+len(p.again.Starved) > 0 {
@@ -77,7 +110,7 @@ func (all allFindings) HeldShort() (string, error) {
 			apart = append(apart, gap.Round(time.Minute))
 		}
 	}
-	level := pairs[0].Confidence
+	level := all[0].Confidence
 	text := fmt.Sprintf("%s for single figures, most of them times: %s of their intervals hold, where %s should.",
 		yesOrNo(figures, level), sharesText(figures), percentOf(level))
 	if len(ratios) > 0 {
@@ -91,9 +124,9 @@ func (all allFindings) HeldShort() (string, error) {
 		}
 	}
 	if days == 0 {
-		return text + fmt.Sprintf(" The runs of a pair lie %s apart.", span), nil
+		return text + fmt.Sprintf(" The runs of a pair lie %s apart.", span)
 	}
-	text += fmt.Sprintf(" Of %s of runs, %d %s days apart", plural.Count(len(pairs), "pair"), days,
+	text += fmt.Sprintf(" Of %s of runs, %d %s days apart", plural.Count(len(all), "pair"), days,
 		plural.Verb(days, "lies", "lie"))
 	if starved > 0 {
 		text += fmt.Sprintf(", and in %d of them, programs waited long for a CPU", starved)
@@ -101,7 +134,7 @@ func (all allFindings) HeldShort() (string, error) {
 	if span != "" {
 		text += fmt.Sprintf("; %s %s apart", plural.Verb(len(apart), "the other lies", "the others lie"), span)
 	}
-	return text + ".", nil
+	return text + "."
 }
 
 // shareHeld is the share of the intervals that hold; nothing where there are none.
