@@ -14,6 +14,9 @@ import (
 
 // The pages of findings and their pictures are those that the kept results make, and no others.
 func TestFindingsAreMadeOfKeptResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	kept, err := filepath.Glob("../../findings/*")
 	if err != nil || len(kept) == 0 {
 		t.Fatalf("no results are kept: %v", err)

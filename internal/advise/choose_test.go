@@ -190,6 +190,9 @@ func TestARequirementOnBothSidesIsMetByBoth(t *testing.T) {
 // A requirement whose bound is the truth is decided wrongly, whichever way, in at most 5 of 100 studies of four
 // treatments and two requirements; one that is kept to, or broken, by twice the scatter is decided.
 func TestRequirementsAreSeldomDecidedWrongly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	r := rand.New(rand.NewPCG(13, 14))
 	const studies = 200
 	wrong, decided := 0, 0

@@ -78,6 +78,9 @@ func TestFrontOfTwoFigures(t *testing.T) {
 // called beaten beyond doubt in at most 5 of 100 studies, however much smaller the messages of the others are; who is
 // slower by twice the scatter, and larger, is in nine of ten.
 func TestWhoIsOnTheFrontIsSeldomBeatenBeyondDoubt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	r := rand.New(rand.NewPCG(21, 22))
 	for _, blocks := range []int{4, 6, 12} {
 		const studies = 150

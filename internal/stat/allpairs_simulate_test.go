@@ -66,6 +66,9 @@ func bestIsToldApart(r *rand.Rand, draw func(*rand.Rand, int) float64, k, n int)
 }
 
 func TestSimulatedBestOfEquals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	var rows []simulation
 	for _, w := range worlds {
 		for _, k := range []int{2, 3, 5, 11, 30} {

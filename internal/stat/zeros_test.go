@@ -46,6 +46,9 @@ func TestMeansBeyond(t *testing.T) {
 // single requests fail or those of a trial together, now and then. Of three times as much it is up to 5.5 %, where
 // a trial has about one failure: Welch's t takes the little that a few trials show of the spread for all of it.
 func TestMeansBeyondOfEquals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	r := rand.New(rand.NewPCG(2, 7))
 	single := func(mean float64) func(times float64) float64 {
 		return func(times float64) float64 { // as often, of 1000

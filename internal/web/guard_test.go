@@ -113,6 +113,9 @@ func TestGuard(t *testing.T) {
 
 // Who waited long for a page has time to take it all the same.
 func TestPageThatTookLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	s := served(t, Options{Folders: []string{t.TempDir()}})
 	s.patience = 4 * time.Second // as long as a busy machine may stand still
 	h := httptest.NewServer(s.guard(s.page(func(r *http.Request) (string, any, error) {

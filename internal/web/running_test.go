@@ -286,6 +286,9 @@ func (s stream) until(what string) (id, html string) {
 // Readers get the newest state when it changes; one that comes back what it lacks; and
 // nobody looks when nobody watches.
 func TestStreamTellsTheNewest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	l := underWay(t, 20)
 	s := served(t, Options{Folders: []string{l.dir}})
 	h := httptest.NewServer(s.Handler())

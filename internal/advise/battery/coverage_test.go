@@ -75,6 +75,9 @@ func madeUp(r *rand.Rand, figures []Figure, together bool) values {
 // to the mast. Where each figure lies anywhere by itself, it holds more, and so it does where the shelf life ends one
 // life in forty. The truths are drawn here, apart from the code that is tested.
 func TestIntervalsHoldMadeUpTruths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	rs, cells := load(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	rows := "\n| radio, battery, a report each | figures | lives | in their interval, % | a need for more wrongly met, % | " +

@@ -50,6 +50,9 @@ func TestCompareByHand(t *testing.T) {
 // Of devices whose truth is made up, the interval of the ratio holds the ratio that such a device has in 92 of 100 or
 // more, and of reports that are equal in truth one is said to last longer in at most 8 of 100.
 func TestComparisonsHoldMadeUpTruths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	rs, cells := load(t)
 	r := rand.New(rand.NewPCG(17, 18))
 	rows := "\n| radio, battery, a report each | bytes of the others | figures | ratios | in their interval, % | comparisons | " +

@@ -12,6 +12,9 @@ import (
 // The small form of `edgegauge bench capacity`: two of its servers, shorter trials, and
 // fewer searches. The bounds are four standard errors wide.
 func TestIntervalsHoldTheCapacityOfSimulatedServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for i, s := range Servers() {
 		if s.Name != "M/M/1, trials ±3 %" && s.Name != "cliff: M/D/1, bound of 500 ms, trials ±3 %" {
 			continue
@@ -34,6 +37,9 @@ func TestIntervalsHoldTheCapacityOfSimulatedServers(t *testing.T) {
 
 // The small form of `edgegauge bench capacity/bounds`, with shorter trials.
 func TestSearchesAreSeldomWrongAtTheirBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	s := Servers()[slices.IndexFunc(Servers(), func(s Server) bool { return s.Name == "M/M/1, trials ±8 %" })]
 	s.Length = 3
 	truth := s.Truth(rand.New(rand.NewPCG(5, 1)), 4000)
