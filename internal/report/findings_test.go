@@ -336,23 +336,27 @@ func TestParetoPicturesNameTheirLevels(t *testing.T) {
 // that over all. Alike figures hold; figures that are twice as large do not.
 func TestFindingsOfAPartMeasuredTwice(t *testing.T) {
 	for _, tt := range []struct {
-		times float64
-		sha   string
-		want  []string
+		times              float64
+		sha, first, second string
+		want               []string
 	}{
-		{1, "a", []string{", by the same program: ", "has 1 in it for 24 of 24 figures"}},
-		{2, "b", []string{", by another version of edgegauge: ", "has 1 in it for 0 of 24 figures"}},
+		{1, "a", "v1.0.0", "v1.0.0", []string{", by the same program: ", "has 1 in it for 24 of 24 figures"}},
+		{2, "b", "v1.0.0", "v1.0.1", []string{", by another version of edgegauge: ", "has 1 in it for 0 of 24 figures"}},
+		{1, "b", "v1.0.0", "v1.0.0", []string{", by the same version of edgegauge, built again: "}},
+		{1, "b", "(devel)", "(devel)", []string{", by another version of edgegauge: "}},
+		{1, "b", "v1.0.0+dirty 1", "v1.0.0+dirty 1", []string{", by another version of edgegauge: "}},
 	} {
-		of := func(times float64, dir, sha string, at int64) *Report {
+		of := func(times float64, dir, sha, version string, at int64) *Report {
 			r := reportOf(t, simulated(t, pies, func(at map[string]string, side measure.Side, name string) (float64, float64) {
 				mean, sd := piesAsPublished(at, side, name)
 				return times * mean, times * sd
 			}))
 			r.Published, r.Dir, r.Started, r.Study.Name = nil, dir, time.Unix(at, 0), "narrow-radio"
-			r.Facts.Edgegauge = map[string]string{"sha256": sha}
+			r.Facts.Edgegauge = map[string]string{"sha256": sha, "version": version}
 			return r
 		}
-		files, err := Findings([]*Report{of(1, "kept/part", "a", 3600), of(tt.times, "kept/part-again", tt.sha, 7200)})
+		files, err := Findings([]*Report{of(1, "kept/part", "a", tt.first, 3600),
+			of(tt.times, "kept/part-again", tt.sha, tt.second, 7200)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,8 +80,11 @@ func (all heldPairs) Lines() []string {
 func (p heldPair) text() string {
 	const minute = "2006-01-02 15:04"
 	by := ", by another version of edgegauge"
-	if p.first.Facts.Edgegauge["sha256"] == p.again.Facts.Edgegauge["sha256"] {
+	switch was, is := p.first.Facts.Edgegauge, p.again.Facts.Edgegauge; {
+	case was["sha256"] == is["sha256"]:
 		by = ", by the same program"
+	case namesItsCommit(is["version"]) && was["version"] == is["version"]:
+		by = ", by the same version of edgegauge, built again"
 	}
 	text := fmt.Sprintf("measured on %s and again on %s (UTC)%s: %s %s.", p.first.Started.UTC().Format(minute),
 		p.again.Started.UTC().Format(minute), by, p.held(),
@@ -93,6 +96,12 @@ func (p heldPair) text() string {
 		text += " What differed: " + markdownText(strings.Join(p.Differences, "; ")) + "."
 	}
 	return text
+}
+
+// namesItsCommit reports whether a version stands for one state of the source: a program built of changed files, or
+// without the repository, has none.
+func namesItsCommit(version string) bool {
+	return strings.HasPrefix(version, "v") && !strings.Contains(version, "+dirty")
 }
 
 // Short answers in short whether our own intervals hold, and says what that rests on.
