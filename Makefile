@@ -7,7 +7,7 @@ FLEETS = 200
 GO = go
 BIN = bin/edgegauge
 
-.PHONY: help build run check test packages oracles brought test-go setup stacks conform fuzz chaos cross board bench firmware dist rename clean
+.PHONY: help build run check test packages oracles test-go setup stacks conform fuzz chaos cross crossed board bench firmware dist rename clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,8 +22,8 @@ check: ## format, vet, staticcheck, short tests: needs Go only; run it before ea
 	@.ci/check
 
 test: ## everything: installs what is missing (Debian), builds the foreign stacks, runs all tests
-	@# What only tests need is fetched while all is compiled; GOGC as in .ci/test.
-	@GOGC=400 $(MAKE) -s -j 3 brought oracles cross || { echo "0 passed, 1 failed: what the tests need is not there"; exit 1; }
+	@# What tests need is fetched while all is compiled; GOGC as in .ci/test, which builds the foreign stacks and for other machines.
+	@GOGC=400 $(MAKE) -s -j 3 oracles build board || { echo "0 passed, 1 failed: what the tests need is not there"; exit 1; }
 	@.ci/test
 
 packages:
@@ -31,9 +31,6 @@ packages:
 
 oracles: packages
 	@.ci/setup oracles
-
-brought: packages
-	@$(MAKE) stacks firmware
 
 test-go: ## all Go tests, with what is installed here; the others say what they need
 	@$(GO) test -p 1 -timeout 30m ./...
@@ -61,7 +58,9 @@ board: ## build bin/edgegauge-board-ARCH, which edgegauge sends to boards; each 
 	  [ $$(wc -c <$(BIN)-board-$$arch$$arm) -le 12000000 ] || { echo "$(BIN)-board-$$arch$$arm is larger than 12 MB"; exit 1; }; done
 	@ls -l $(BIN)-board-*
 
-cross: board ## build for those of amd64, arm64, armv7 and armv6 that this machine is not, for which make build does
+cross: board crossed ## build for those of amd64, arm64, armv7 and armv6 that this machine is not, for which make build does
+
+crossed:
 	@for t in amd64: arm64: arm:7 arm:6; do \
 	  [ "$${t%:}" = "$$($(GO) env GOHOSTARCH)" ] || \
 	    GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -ldflags=-w -o /dev/null ./cmd/edgegauge ./cmd/edgegauge-hub || exit 1; done

@@ -31,11 +31,15 @@ case "$SCENE: $*" in
 esac
 `,
 	"stub/git": "#!/bin/sh\necho a.go\n",
+	"stub/make": `#!/bin/sh
+[ "$SCENE: $*" != "broken: -s crossed" ]
+`,
 	"stub/gofmt": `#!/bin/sh
 [ "$SCENE" != unformatted ] || echo a.go
 `,
 	"bin/edgegauge": `#!/bin/bash
 case "$SCENE: $*" in
+"not brought: stacks build"*) exit 3 ;;
 *": stacks list"*) echo '{"stacks":[{"name":"a","state":"","serves":[]},{"name":"b/c","state":"","serves":[]}]}' ;;
 "broken: stacks check b/c") echo "ok   b/c answers"; exit 137 ;;
 "once: stacks check a") printf '%s\n' "ok   a answers" "FAIL a waits: late"; exit 1 ;;
@@ -70,8 +74,9 @@ func TestGateCloses(t *testing.T) {
 		// 2 checks
 		{"", "43 passed, 0 failed", true},
 		{"once", "43 passed, 0 failed", true},    // a test less, whose second run is not counted, a check more
-		{"broken", "34 passed, 5 failed", false}, // vet, two pieces of tests, slices, a stack
+		{"broken", "34 passed, 6 failed", false}, // vet, a build for others, two pieces of tests, slices, a stack
 		{"lane killed", "42 passed, 1 failed", false},
+		{"not brought", "43 passed, 1 failed", false},
 		{"unformatted", "0 passed, 1 failed: the gate did not come to its end", false},
 	} {
 		t.Run(tt.scene, func(t *testing.T) {
