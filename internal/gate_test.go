@@ -52,6 +52,7 @@ esac
 echo "fuzz: 7 passed, 0 failed"
 `,
 	".ci/plain":                "#!/bin/sh\n",
+	".ci/temporary":            "#!/bin/sh\necho /tmp\n",
 	".cache/python/bin/python": "#!/bin/sh\n",
 }
 
