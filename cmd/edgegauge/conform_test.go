@@ -50,6 +50,7 @@ func spares(t *testing.T) *device.Spares {
 // What it takes to open a connection is looked at behind a slow link in every stack, with every security and
 // transport that it offers with a connection for each request.
 func TestEveryWayToConnectIsChecked(t *testing.T) {
+	t.Parallel()
 	elsewhere := map[string]bool{
 		// no stack of this binary serves them: stacks/dotnet has gSOAP as the kit's peer
 		"dotnet soap11 tls12 http": true, "dotnet soap11 wss-username http": true,

@@ -14,6 +14,7 @@ import (
 
 // The pages of findings and their pictures are those that the kept results make, and no others.
 func TestFindingsAreMadeOfKeptResults(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes longer than make check may")
 	}
