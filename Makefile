@@ -60,11 +60,8 @@ board: ## build bin/edgegauge-board-ARCH, which edgegauge sends to boards; each 
 
 cross: board crossed ## build for those of amd64, arm64, armv7 and armv6 that this machine is not, for which make build does
 
-# What armv7 compiles is what armv6 does, file by file, or it is built, too. The programs for boards are, in any case.
-files = GOOS=linux GOARCH=arm GOARM=$(1) $(GO) list -deps -f '{{.ImportPath}} {{.GoFiles}} {{.SFiles}}' ./cmd/edgegauge ./cmd/edgegauge-hub
 crossed:
-	@arms=arm:6; [ "$$($(call files,6))" = "$$($(call files,7))" ] || arms="arm:6 arm:7"; \
-	for t in amd64: arm64: $$arms; do \
+	@for t in amd64: arm64: arm:7 arm:6; do \
 	  [ "$${t%:}" = "$$($(GO) env GOHOSTARCH)" ] || \
 	    GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -ldflags=-w -o /dev/null ./cmd/edgegauge ./cmd/edgegauge-hub || exit 1; done
 	@echo "cross-builds for all others of amd64, arm64, armv7, armv6: ok"
