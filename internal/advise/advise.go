@@ -31,6 +31,7 @@ type Series struct {
 	// blocks: trials are paired by block.
 	Interleaved bool
 	Failed      float64        // share of the requests that failed, of all trials: times are of the others
+	Requests    int            // of all trials, of which that is the share; 0: not known
 	Longer      int            // trials without a value, since they would have had to go on for it
 	Units       bool           // Trials are units of several benches, whose center is their mean
 	Trials      []TrialSummary // in the order of their blocks

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -10,11 +11,47 @@ import (
 // ofRequests are the times that a request has only if it was answered.
 var ofRequests = []string{"rtt", "response_time", "total_time"}
 
-// ofAnswered reports whether so many requests failed that the quantile of a time among all of them is one of those, for
-// which there is no time, and no bound on it is kept to.
-func (c Condition) ofAnswered(f Estimate) bool {
+// ofAnswered says whether the quantile of a time among all requests "is" or "may be" one of those that failed, for
+// which there is no time, so that no bound on it is kept to; empty: so few failed that it is none of them, beyond
+// doubt (alpha).
+func (c Condition) ofAnswered(f Estimate, alpha float64) string {
 	beyond, ok := map[string]float64{"median": 0.5, "p95": 0.05}[f.Figure]
-	return ok && c.Less && f.Failed > beyond && slices.Contains(ofRequests, f.Response)
+	if !ok || !c.Less || !slices.Contains(ofRequests, f.Response) || f.Failed == 0 {
+		return ""
+	}
+	if f.Failed > beyond {
+		return "is"
+	}
+	if _, fewer := f.failures().Beyond(beyond); f.Requests > 0 && !(fewer < alpha) {
+		return "may be"
+	}
+	return ""
+}
+
+// failures are the requests that failed.
+func (f Estimate) failures() stat.Share {
+	return stat.Share{Hits: int(math.Round(f.Failed * float64(f.Requests))), N: f.Requests}
+}
+
+// ofFewRequests says why a share of the requests, or that nothing was sent again, is no answer: chance may explain it
+// of so few. Trials that all have a share of 0 have no spread, and would be certain of it. Empty: it is an answer.
+func (c Condition) ofFewRequests(f Estimate, alpha float64) string {
+	share, what := f.failures(), "failed"
+	switch {
+	case f.Requests == 0 || f.Figure != "mean":
+		return ""
+	case f.Response == "failed_share":
+	case f.Response != "resent" && f.Response != "retransmissions" || f.Center.Center != 0:
+		return ""
+	default:
+		share.Hits, what = 0, "had anything sent again"
+	}
+	above, below := share.Beyond(c.Bound)
+	if min(above, below) < alpha {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d requests %s, which chance may explain on either side of the bound; raise requests",
+		share.Hits, share.N, what)
 }
 
 // OfAnswered reports whether an estimate is a time of requests of which some failed: they have none.

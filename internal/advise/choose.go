@@ -34,6 +34,7 @@ type Estimate struct {
 	Modelled bool         // computed from a model, not measured
 	AtMost   bool         // Center and its interval are of a bound, and the figure may be anything below
 	Failed   float64      // as Series.Failed
+	Requests int          // as Series.Requests
 
 	waiting float64 // as Series.Waiting, where the trials were starved
 	units   bool    // as Series.Units
@@ -281,7 +282,7 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 			return nil, err
 		}
 		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
-			Values: xs, Modelled: s.Modelled, Failed: s.Failed, units: s.Units}
+			Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units}
 		if s.Starved() {
 			f.waiting = s.Waiting
 		}
@@ -371,16 +372,24 @@ func judgeChecks(cs []Candidate, confidence float64) {
 		}
 	}
 	alpha := 1 - confidence
+	own := alpha / float64(max(1, len(claims))) // of one claim
 	for i, v := range stat.Judge(claims, alpha) {
 		k, doubt := of[i], ""
+		if v != stat.Undecided {
+			if doubt = k.Requirement.ofFewRequests(figures[i], own); doubt != "" {
+				v = stat.Undecided
+			}
+		}
 		if v != stat.Undecided && k.Requirement.waitingExplains(figures[i]) {
 			v = stat.Undecided
 			doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
 		}
-		if v == stat.Confirmed && k.Requirement.ofAnswered(figures[i]) {
-			v = stat.Undecided
-			doubt = fmt.Sprintf("%.3g %% of its requests failed: the %s is of those that were answered, and among all it is "+
-				"one that was not", 100*figures[i].Failed, figures[i].Figure)
+		if v == stat.Confirmed {
+			if is := k.Requirement.ofAnswered(figures[i], own); is != "" {
+				v = stat.Undecided
+				doubt = fmt.Sprintf("%.3g %% of its requests failed: the %s is of those that were answered, and among all it %s "+
+					"one that was not", 100*figures[i].Failed, figures[i].Figure, is)
+			}
 		}
 		if v == stat.Undecided && claims[i].Contrast.Follows() {
 			doubt = "its trials follow each other, as on a machine that drifts, and tell less than so many would; measure " +

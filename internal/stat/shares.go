@@ -3,6 +3,8 @@ package stat
 import (
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // A Share is how many of N have a property, as the failed requests of a run.
@@ -12,6 +14,26 @@ func (s Share) add(o Share) Share { return Share{s.Hits + o.Hits, s.N + o.N} }
 
 // Of is the share as a number; 0 of nothing.
 func (s Share) Of() float64 { return float64(s.Hits) / float64(max(1, s.N)) }
+
+// Beyond returns two p values, as Comparison.Beyond does: of the answer that the property is more common than bound,
+// and that it is rarer. It is the exact binomial test, twice its one side, and takes hits for independent of each
+// other.
+func (s Share) Beyond(bound float64) (above, below float64) {
+	bound = min(max(bound, 0), 1)
+	return min(1, 2*binomialUpper(s.Hits, s.N, bound)), min(1, 2*binomialLower(s.Hits, s.N, bound))
+}
+
+// Interval is that of Clopper and Pearson (1934): the bounds that Beyond does not exclude.
+func (s Share) Interval(confidence float64) (lo, hi float64) {
+	tail, hi := (1-confidence)/2, 1.0
+	if s.Hits > 0 {
+		lo = mathext.InvRegIncBeta(float64(s.Hits), float64(s.N-s.Hits+1), tail)
+	}
+	if s.Hits < s.N {
+		hi = mathext.InvRegIncBeta(float64(s.Hits+1), float64(s.N-s.Hits), 1-tail)
+	}
+	return lo, hi
+}
 
 // Pooled is the share of all runs together.
 func Pooled(runs []Share) Share {

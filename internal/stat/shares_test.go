@@ -40,3 +40,28 @@ func TestPermutedMore(t *testing.T) {
 		t.Errorf("got %g one way and %g the other", p, q)
 	}
 }
+
+// The interval of a share is that of binom.test in R (Clopper and Pearson), and has the bounds that the test does not
+// exclude.
+func TestIntervalOfAShare(t *testing.T) {
+	for _, tt := range []struct {
+		share  Share
+		lo, hi float64
+	}{
+		{Share{10, 100}, 0.0490047, 0.1762226},
+		{Share{0, 100}, 0, 1 - math.Pow(0.025, 0.01)},
+		{Share{7, 7}, math.Pow(0.025, 1./7), 1},
+		{Share{0, 0}, 0, 1},
+	} {
+		lo, hi := tt.share.Interval(0.95)
+		if math.Abs(lo-tt.lo) > 1e-6 || math.Abs(hi-tt.hi) > 1e-6 {
+			t.Errorf("%v: got %g to %g, want %g to %g", tt.share, lo, hi, tt.lo, tt.hi)
+		}
+		for _, bound := range []float64{0, 1e-6, 0.01, 0.03, 0.04, 0.05, 0.1, 0.17, 0.18, 0.5, 0.59, 0.6, 1} {
+			above, below := tt.share.Beyond(bound)
+			if (above < 0.05) != (lo > bound) || (below < 0.05) != (hi < bound) {
+				t.Errorf("%v beside %g: p %g and %g, interval %g to %g", tt.share, bound, above, below, lo, hi)
+			}
+		}
+	}
+}
