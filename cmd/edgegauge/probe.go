@@ -67,10 +67,11 @@ seconds. All requests that are due in --duration are sent, so a run takes longer
 
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
 percentile, as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means,
-percentiles and the rate are judged by their interval over the runs: if it contains the bound, the answer is
-"undecided". Failures and max are judged as counted. If more requests failed than lie beyond a percentile (of max and
-mean: if any failed), a bound that only the others keep to is "undecided", too. A bound on a mean counts all the same
-if a condition such as 'failures>1%' says how many may fail, and is not met. A run in which every request failed has no
+percentiles and the rate are judged by their interval over the runs, a share of failures by its exact interval over all
+requests: if it contains the bound, the answer is "undecided". Several such conditions share the level of 5 % (Holm).
+The number of failures and max are judged as counted. Requests that failed count as the slowest: a bound on a percentile
+(or max) to which only the others keep is "undecided", too. A bound on a mean counts all the same if a condition such
+as 'failures>1%' says how many may fail, and is not met. A run in which every request failed has no
 times: a condition on them may be met by the other runs, but is not excluded. The exit code is 1 if a condition is met,
 or if one is undecided and --strict is given; otherwise 0. 2: the command line is wrong; 3: no condition is met, and no
 request was answered or a run could not be made.

@@ -131,12 +131,17 @@ func (b bound) needs() int {
 	return int(math.Ceil(1/min(q, 1-q) - 1e-9))
 }
 
+// times are those of a run that the bound is on.
+func (b bound) times(x figures) []int64 {
+	if b.figure == "rtt" {
+		return x.rtt
+	}
+	return x.response
+}
+
 // of one run; false if it has too few answers.
 func (b bound) ofRun(x figures) (float64, bool) {
-	values := x.response
-	if b.figure == "rtt" {
-		values = x.rtt
-	}
+	values := b.times(x)
 	switch {
 	case b.figure == "rate":
 		return x.rate(), true
@@ -152,6 +157,23 @@ func (b bound) ofRun(x figures) (float64, bool) {
 	return v * 1e-9, err == nil
 }
 
+// ofAllOfRun is the percentile (type 7) of a run among all its requests, of which those that failed come last; +Inf
+// where it is one of them.
+func (b bound) ofAllOfRun(x figures) float64 {
+	values := slices.Sorted(slices.Values(b.times(x)))
+	at := b.share() * float64(len(values)+x.failed-1)
+	rank := int(at + 1e-9)
+	part := max(0, at-float64(rank))
+	if rank >= len(values) || part > 1e-9 && rank+1 >= len(values) {
+		return math.Inf(1)
+	}
+	v := float64(values[rank])
+	if part > 1e-9 {
+		v += part * float64(values[rank+1]-values[rank])
+	}
+	return v * 1e-9
+}
+
 // A judged is what became of a bound.
 type judged struct {
 	Condition string `json:"condition"`
@@ -163,73 +185,121 @@ type judged struct {
 	Method  string       `json:"method,omitempty"` // of value and ci, as that of a figure
 	Verdict stat.Verdict `json:"verdict"`
 	Why     string       `json:"why"`
+
+	p float64 // of the verdict by itself; NaN: a fact
 }
 
-// judge holds the runs against the bound, which stands beside others. What waiting for a CPU may explain is undecided,
-// and so is what only those requests keep to that were answered, unless one of the others allows so many of a mean to
-// fail.
-func (b bound) judge(all []figures, confidence float64, beside ...bound) judged {
-	j, t := b.held(all, confidence), totalOf(all)
-	doubt := func(why string) {
-		if j.Verdict == stat.Undecided {
-			why = j.Why + "; " + why
-		}
-		j.Verdict, j.Why = stat.Undecided, why
+// doubt leaves a condition undecided, and says why.
+func (j *judged) doubt(why string) {
+	if j.Verdict == stat.Undecided {
+		why = j.Why + "; " + why
 	}
-	if failed := float64(t.failed) / float64(max(1, t.sent)); j.Verdict != stat.Undecided &&
-		(j.Verdict == stat.Confirmed) == b.less {
-		switch {
-		case b.ofAnswered(failed):
-			doubt(fmt.Sprintf("%.3g %% of all requests have failed, and %s is of those that were answered: among all it is "+
-				"one that was not", 100*failed, b.of))
-		case b.of == "mean" && failed > 0:
-			why := fmt.Sprintf("the mean is of the requests that were answered, and %.3g %% of all failed", 100*failed)
-			if open := mayFail(beside, t); open != "" {
-				doubt(why + ": " + open)
-			} else {
-				j.Why = strings.TrimPrefix(j.Why+"; "+why, "; ")
-			}
+	j.Verdict, j.Why = stat.Undecided, why
+}
+
+// judgeAll holds the runs against all bounds. Those that an interval judges share its level (Holm). What waiting for a
+// CPU may explain is undecided, and so is what only those requests keep to that were answered, unless one of the bounds
+// allows so many of a mean to fail.
+func judgeAll(bounds []bound, all []figures, confidence float64) []judged {
+	out, ps := make([]judged, len(bounds)), make([]float64, len(bounds))
+	for i, b := range bounds {
+		out[i] = b.held(all, confidence)
+		ps[i] = out[i].p
+	}
+	for i, p := range stat.Holm(ps) {
+		if j := &out[i]; j.Verdict != stat.Undecided && p >= 1-confidence {
+			j.doubt(fmt.Sprintf("by itself this is decided (p %.2g), but not among all conditions that are judged at once "+
+				"(p %.2g); more --runs would decide", j.p, p))
 		}
 	}
-	if b.figure != "failures" && j.Value != nil && advise.WaitingTurns(t.starved, *j.Value, j.Unit, b.at) {
-		doubt(fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a quieter "+
-			"machine", t.starved))
+	t := totalOf(all)
+	for i, b := range bounds {
+		b.doubtAnswered(&out[i], t, bounds, out)
 	}
-	return j
+	for i, b := range bounds {
+		j := &out[i]
+		if b.figure != "failures" && j.Value != nil && advise.WaitingTurns(t.starved, *j.Value, j.Unit, b.at) {
+			j.doubt(fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a "+
+				"quieter machine", t.starved))
+		}
+	}
+	return out
+}
+
+// doubtAnswered takes back that a mean or the greatest time is below the bound where that is known of the requests that
+// were answered alone. all are the verdicts on the bounds.
+func (b bound) doubtAnswered(j *judged, t total, bounds []bound, all []judged) {
+	if t.failed == 0 || j.Verdict == stat.Undecided || (j.Verdict == stat.Confirmed) != b.less {
+		return
+	}
+	failed := 100 * float64(t.failed) / float64(max(1, t.sent))
+	switch {
+	case b.figure == "failures" || b.figure == "rate":
+	case b.of == "max":
+		j.doubt(notAnswered(failed, b.of))
+	case b.of == "mean":
+		why := fmt.Sprintf("the mean is of the requests that were answered, and %.3g %% of all failed", failed)
+		if open := mayFail(bounds, all); open != "" {
+			j.doubt(why + ": " + open)
+		} else {
+			j.Why = strings.TrimPrefix(j.Why+"; "+why, "; ")
+		}
+	}
+}
+
+// notAnswered says why a figure of so many per cent of requests that failed keeps to no bound.
+func notAnswered(failed float64, figure string) string {
+	return fmt.Sprintf("%.3g %% of all requests have failed, and %s is of those that were answered: among all it is "+
+		"one that was not", failed, figure)
 }
 
 // mayFail says why no condition allows so many requests to fail; empty: one does, and is not met.
-func mayFail(conditions []bound, t total) string {
+func mayFail(bounds []bound, all []judged) string {
 	open := "say how many may fail, too, such as --fail-if 'failures>1%'"
-	for _, b := range conditions {
+	for i, b := range bounds {
 		if b.figure != "failures" || b.less {
 			continue
 		}
-		if b.ofFailures(t).Verdict == stat.Contradicted {
+		switch all[i].Verdict {
+		case stat.Contradicted:
 			return ""
+		case stat.Confirmed:
+			open = "more than " + b.text + " allows"
+		default:
+			open = "whether " + b.text + " is open"
 		}
-		open = "more than " + b.text + " allows"
 	}
 	return open
 }
 
-// ofAnswered reports whether so large a share of the requests failed that the percentile, or the greatest, of the times
-// of all of them is one of those, for which there is no time: it is not below any bound.
-func (b bound) ofAnswered(failed float64) bool {
-	switch {
-	case b.figure == "failures" || b.figure == "rate":
-		return false
-	case b.of == "max":
-		return failed > 0
+// amongAll takes back that the percentile of the requests that were answered is below the bound where that of all
+// requests, of which those that failed are the slowest, is not.
+func (b bound) amongAll(j judged, all []figures, confidence float64) judged {
+	t := totalOf(all)
+	if b.share() == 0 || t.failed == 0 || j.Verdict == stat.Undecided || (j.Verdict == stat.Confirmed) != b.less {
+		return j
 	}
-	return b.share() > 0 && failed > 1-b.share()
+	var values []float64
+	for _, x := range all {
+		values = append(values, b.ofAllOfRun(x))
+	}
+	if math.IsInf(slices.Max(values), 1) {
+		j.doubt(notAnswered(100*float64(t.failed)/float64(t.sent), b.of))
+		return j
+	}
+	whole := b.over(values, confidence)
+	if j.p = max(j.p, whole.p); whole.Verdict != j.Verdict {
+		j.doubt(fmt.Sprintf("this is of the requests that were answered; among all, of which those that failed are the "+
+			"slowest, it is %s", report.Format(*whole.Value, whole.Unit)))
+	}
+	return j
 }
 
-// held is judge on an idle machine. A run without an answer has no times: the others may meet the bound, but do not
-// exclude it.
+// held is the verdict by itself, on an idle machine. A run without an answer has no times: the others may meet the
+// bound, but do not exclude it.
 func (b bound) held(all []figures, confidence float64) judged {
 	if b.figure == "failures" {
-		return b.ofFailures(totalOf(all))
+		return b.ofFailures(totalOf(all), confidence)
 	}
 	var values, toTheEnd []float64
 	for i, x := range all {
@@ -253,18 +323,19 @@ func (b bound) held(all []figures, confidence float64) judged {
 		j.Why = fmt.Sprintf("%d of %d runs had no answer, and the others were judged", silent(all), len(all))
 	}
 	if b.figure == "rate" && j.Verdict != stat.Undecided {
-		if end := b.over(toTheEnd, confidence); end.Verdict != j.Verdict {
+		end := b.over(toTheEnd, confidence)
+		if j.p = max(j.p, end.p); end.Verdict != j.Verdict {
 			j.Verdict = stat.Undecided
 			j.Why = fmt.Sprintf("requests failed after the last answer, and until the end of the runs it is %s",
 				report.Format(*end.Value, end.Unit))
 		}
 	}
-	return j
+	return b.amongAll(j, all, confidence)
 }
 
 // unknown is a condition on what is not known.
 func (b bound) unknown(why string) judged {
-	return judged{Condition: b.text, Unit: b.unit(), Verdict: stat.Undecided, Why: why}
+	return judged{Condition: b.text, Unit: b.unit(), Verdict: stat.Undecided, Why: why, p: math.NaN()}
 }
 
 // unit is that of the figure.
@@ -283,23 +354,42 @@ func (b bound) met(v float64) bool { return b.less && v < b.at || !b.less && v >
 
 // fact judges a value that has no interval.
 func (b bound) fact(v float64, why string) judged {
-	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), Verdict: stat.Contradicted, Why: why}
+	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), Verdict: stat.Contradicted, Why: why, p: math.NaN()}
 	if b.met(v) {
 		j.Verdict = stat.Confirmed
 	}
 	return j
 }
 
-// ofFailures judges failures, which are facts.
-func (b bound) ofFailures(t total) judged {
+// ofFailures judges failures: their number is a fact, and so is that none or all failed; of a share the exact interval
+// over all requests decides.
+func (b bound) ofFailures(t total, confidence float64) judged {
 	why := fmt.Sprintf("%d of %d requests failed", t.failed, t.sent)
+	share := stat.Share{Hits: t.failed, N: t.sent}
 	switch {
 	case t.sent == 0:
 		return b.unknown("no request was sent")
-	case b.of == "share":
-		return b.fact(float64(t.failed)/float64(t.sent), why)
+	case b.of != "share":
+		return b.fact(float64(t.failed), why)
+	case b.at <= 0 || b.at >= 1:
+		return b.fact(share.Of(), why)
 	}
-	return b.fact(float64(t.failed), why)
+	lo, hi := share.Interval(confidence)
+	above, below := share.Beyond(b.at)
+	v := share.Of()
+	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), CI: []float64{lo, hi},
+		Method: "exact binomial interval over all requests", p: min(above, below),
+		Why: fmt.Sprintf("%s (%.2g %% to %.2g %%)", why, 100*lo, 100*hi)}
+	switch {
+	case j.p >= 1-confidence:
+		j.Verdict = stat.Undecided
+		j.Why += ": the interval contains the bound; more requests would decide"
+	case (above < below) != b.less:
+		j.Verdict = stat.Confirmed
+	default:
+		j.Verdict = stat.Contradicted
+	}
+	return j
 }
 
 // over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides, and
@@ -317,7 +407,8 @@ func (b bound) over(values []float64, confidence float64) judged {
 		}
 		return b.fact(mean(values), why)
 	}
-	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method}
+	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method,
+		p: pOf(values, p.Method, b.at)}
 	switch lo, hi := p.CI[0], p.CI[1]; {
 	case !b.less && lo > b.at || b.less && hi < b.at:
 		j.Verdict = stat.Confirmed
@@ -335,6 +426,20 @@ func (b bound) over(values []float64, confidence float64) judged {
 	return j
 }
 
+// pOf is the two-sided p of the mean that method names being at a bound: below 1-confidence where the interval of runs
+// does not contain that.
+func pOf(values []float64, method string, at float64) float64 {
+	compare := stat.DifferencePaired
+	if method == geometric {
+		compare = stat.RatioPaired
+	}
+	c, err := compare(values, slices.Repeat([]float64{at}, len(values)), probeConfidence)
+	if err != nil { // of a bound of 0, which no geometric mean is
+		return 0
+	}
+	return c.P
+}
+
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -348,10 +453,10 @@ func (j judged) String() string {
 	word := map[stat.Verdict]string{stat.Confirmed: "met", stat.Contradicted: "not met",
 		stat.Undecided: "undecided"}[j.Verdict]
 	text := fmt.Sprintf("%s: %s", j.Condition, word)
-	if j.Value != nil && j.Unit != "1" { // how many requests failed stands in why
+	if j.Value != nil && j.Unit != "1" { // how many requests failed, and its interval, stand in why
 		text += ", " + report.Format(*j.Value, j.Unit)
 	}
-	if j.CI != nil {
+	if j.CI != nil && j.Unit != "1" {
 		text += fmt.Sprintf(" (%s to %s)", report.Format(j.CI[0], j.Unit), report.Format(j.CI[1], j.Unit))
 	}
 	if j.Method == geometric {

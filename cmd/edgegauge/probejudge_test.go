@@ -76,7 +76,7 @@ func TestProbeRateIsUntilTheLastAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := b.judge(all, 0.95)
+		got := judgeAll([]bound{b}, all, 0.95)[0]
 		if got.Verdict != want || *got.Value != 1000 ||
 			strings.Contains(got.String(), "until the end of the runs it is 20.0 /s") != (want == stat.Undecided) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
@@ -95,19 +95,23 @@ func TestProbeNamesGeometricMeans(t *testing.T) {
 	// The logarithms have mean ln(900)/6 and standard deviation ln(900)/√6; t of 5 degrees of freedom is 2.5706, so the
 	// geometric mean is 3.11 ms (0.169 ms to 57.3 ms). The mean is 150.8 ms.
 	wild := runsOf(0, ms, ms, ms, ms, ms, 900*ms)
-	text, code := p.printed(t, wild, "mean>60ms", "mean>200ms", "mean<60ms", "mean>150us", "median<100us")
-	for _, want := range []string{
-		"rtt * 3.11 ms 169 µs 57.3 ms", "* the geometric mean of runs: they differ so much that an interval of their mean would",
-		"mean>60ms: undecided, 3.11 ms (169 µs to 57.3 ms), the geometric mean of runs; the mean of runs is 151 ms",
-		"mean>200ms: not met, 3.11 ms (169 µs to 57.3 ms), the geometric mean of runs",
-		"mean<60ms: undecided, 3.11 ms", "mean>150us: met, 3.11 ms", "median<100us: not met, 3.11 ms",
+	for condition, want := range map[string]string{
+		"mean>60ms":    ": undecided, 3.11 ms (169 µs to 57.3 ms), the geometric mean of runs; the mean of runs is 151 ms",
+		"mean>200ms":   ": not met, 3.11 ms (169 µs to 57.3 ms), the geometric mean of runs",
+		"mean<60ms":    ": undecided, 3.11 ms",
+		"mean>150us":   ": met, 3.11 ms",
+		"median<100us": ": not met, 3.11 ms",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in %s", want, text)
+		text, code := p.printed(t, wild, condition)
+		for _, want := range []string{condition + want, "rtt * 3.11 ms 169 µs 57.3 ms",
+			"* the geometric mean of runs: they differ so much that an interval of their mean would"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %s", want, text)
+			}
 		}
-	}
-	if code != exitWorse {
-		t.Errorf("exit code %d", code)
+		if worse := strings.HasPrefix(want, ": met"); (code == exitWorse) != worse {
+			t.Errorf("%s: exit code %d", condition, code)
+		}
 	}
 	p.asJSON = true
 	if text, _ := p.printed(t, wild, "mean>60ms"); strings.Count(text, `"method": "geometric mean of trial means`) < 2 {

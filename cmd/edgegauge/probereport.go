@@ -26,10 +26,7 @@ type probed struct {
 
 func (p *probe) print(w io.Writer, all []figures) error {
 	t, table := totalOf(all), p.table(all)
-	var judgements []judged
-	for _, b := range p.bounds {
-		judgements = append(judgements, b.judge(all, p.confidence, p.bounds...))
-	}
+	judgements := judgeAll(p.bounds, all, p.confidence)
 	verdict := verdictOf(judgements)
 	if err := p.unmeasured(t); err != nil && verdict != stat.Confirmed {
 		if p.asJSON && p.broken == nil && t.sent > 0 { // that requests failed is a figure, too
