@@ -63,8 +63,8 @@ The exit code is 1 if a condition is met beyond doubt for any treatment, or if N
 those planned (--allow-lost accepts that). It is 0 if every condition is excluded beyond doubt. Otherwise the answer is
 "undecided", with the number of trials needed to decide; the exit code is then 0, or the one that --undecided-exit
 names; --strict means 1. A difference that waiting for a CPU could explain is never decided. More failed requests,
-beyond chance, count as worse, too, and so do fewer trials in which devices recovered from an outage (--allow-lost
-accepts both). Probes of different URLs are refused without --other-url.`,
+beyond chance, count as worse, too, and so do fewer trials in which devices recovered from an outage, beyond chance
+(--allow-lost accepts both). Probes of different URLs are refused without --other-url.`,
 		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest " +
 			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json " +
 			"--fail-if 'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n  edgegauge compare " +
@@ -130,9 +130,9 @@ accepts both). Probes of different URLs are refused without --other-url.`,
 			if err := write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			switch {
-			case len(out.Lost) > 0:
-				return exit{exitWorse, fmt.Errorf("worse: %s; --allow-lost accepts that", advise.LostWords(out.Lost))}
+			switch lost := out.LostBeyondChance(); {
+			case len(lost) > 0:
+				return exit{exitWorse, fmt.Errorf("worse: %s; --allow-lost accepts that", advise.LostWords(lost))}
 			case out.Failing().Verdict == stat.Confirmed:
 				return exit{exitWorse, errors.New("worse: more requests failed; --allow-lost accepts that")}
 			}

@@ -418,8 +418,9 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 		return out, err
 	}
 	var lost []advise.Loss
+	base, now := r.VersionAttempts()
 	if !f.lost {
-		lost = advise.Losses(r.VersionAttempts())
+		lost = advise.Losses(base, now, f.confidence)
 	}
 	if out.Comparison, err = advise.Compare(old, new, conditions, f.confidence, f.margin); err != nil &&
 		!(len(lost) > 0 && errors.Is(err, advise.ErrNothingInCommon)) {
@@ -427,7 +428,6 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	}
 	out.Lost = lost
 	if !f.lost {
-		base, now := r.VersionAttempts()
 		out.Failed = advise.FailuresOfTrials(base, now, f.confidence)
 	}
 	out.Base = r.BaseVersion()

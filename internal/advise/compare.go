@@ -83,9 +83,14 @@ type Comparison struct {
 	Outcomes         []Outcome
 	OnlyOld, OnlyNew []string   // treatments
 	Gone             []string   // figures, of treatments both have, that the new results lack
-	Lost             []Loss     // trials that the new results lack: a change for the worse
+	Lost             []Loss     // trials that the new results lack: a change for the worse, unless chance may explain it
 	Failed           []Failures // requests, of each treatment; more that failed are a change for the worse
 	Margin           float64    // share within which figures count as equal
+}
+
+// LostBeyondChance are the losses that are a change for the worse.
+func (c Comparison) LostBeyondChance() []Loss {
+	return slices.DeleteFunc(slices.Clone(c.Lost), func(l Loss) bool { return l.Verdict() != stat.Confirmed })
 }
 
 // Verdict is that of all conditions: confirmed if any is met beyond doubt, or if
@@ -93,8 +98,11 @@ type Comparison struct {
 // undecided. Empty without conditions, losses and failures that rose.
 func (c Comparison) Verdict() stat.Verdict {
 	v := stat.Verdict("")
-	if len(c.Lost) > 0 {
+	switch {
+	case len(c.LostBeyondChance()) > 0:
 		return stat.Confirmed
+	case len(c.Lost) > 0:
+		v = stat.Undecided
 	}
 	switch f := c.Failing(); f.Verdict {
 	case stat.Confirmed:

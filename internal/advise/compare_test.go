@@ -386,7 +386,7 @@ func TestLosses(t *testing.T) {
 		of("better", 5, 10), floor}
 	new := []Attempts{of("fails", 2, 10), of("shorter", 5, 5), of("same", 8, 10), of("never", 0, 10), of("better", 9, 10)}
 	var got []string
-	for _, l := range Losses(old, new) {
+	for _, l := range Losses(old, new, 0.95) {
 		got = append(got, l.String())
 	}
 	want := []string{"fails: 2 of 10 trials are valid (before: 10 of 10)", "gone is missing (before: 7 valid trials)"}
@@ -425,17 +425,65 @@ func TestTrialsThatDidNotRecover(t *testing.T) {
 	before, now := attempts("a"), attempts("a")
 	before.Wanted, before.Valid, before.Recovered = 5, 5, [2]int{5, 5}
 	now.Wanted, now.Valid, now.Recovered = 5, 5, [2]int{2, 5}
-	lost := Losses([]Attempts{before}, []Attempts{now})
-	if len(lost) != 1 || lost[0].String() != "a: devices recovered in 2 of 5 trials (before: in 5 of 5)" ||
-		LostWords(lost) != "devices recover in fewer trials" {
+	lost := Losses([]Attempts{before}, []Attempts{now}, 0.95) // the one side of Fisher's test: 10 of 120
+	if len(lost) != 1 || lost[0].String() != "a: devices recovered in 2 of 5 trials (before: in 5 of 5): chance may "+
+		"explain it; more trials would decide (p 0.17, Fisher's exact test)" ||
+		LostWords(lost) != "devices recover in fewer trials" || (Comparison{Lost: lost}).Verdict() != stat.Undecided {
 		t.Errorf("got %v", lost)
 	}
-	if lost := Losses([]Attempts{now}, []Attempts{before}); len(lost) > 0 {
+	if lost := Losses([]Attempts{now}, []Attempts{before}, 0.95); len(lost) > 0 {
 		t.Errorf("more recover: got %v", lost)
+	}
+	now.Recovered = [2]int{0, 5}
+	if c := (Comparison{Lost: Losses([]Attempts{before}, []Attempts{now}, 0.95)}); c.Verdict() != stat.Confirmed {
+		t.Errorf("none recovers any more: got %s, %v", c.Verdict(), c.Lost)
+	}
+	now.Waiting = 0.3
+	if c := (Comparison{Lost: Losses([]Attempts{before}, []Attempts{now}, 0.95)}); c.Verdict() != stat.Undecided ||
+		!strings.Contains(c.Lost[0].String(), "waiting for a CPU may explain it") {
+		t.Errorf("none recovers while programs wait: got %s, %v", c.Verdict(), c.Lost)
 	}
 	chosen, err := Choose([]Series{series("b", "recovery_time", 30, 31, 29, 30, 30), new},
 		[]Objective{{Term: mustTerm(t, "recovery_time")}}, nil, 0.95)
 	if err != nil || names(chosen) != "b" || !strings.Contains(strings.Join(chosen.Left, ""), "a: 3 of 5 trials") {
 		t.Errorf("got %s, left out %v, %v", names(chosen), chosen.Left, err)
+	}
+}
+
+// Devices of equal versions recover in a trial or do not, by chance: of three treatments none is said to recover in
+// fewer trials, in all but one comparison of forty. Where none recovers any more, that is said.
+func TestRecoveriesOfEquals(t *testing.T) {
+	const comparisons = 1000
+	r := rand.New(rand.NewPCG(29, 14))
+	drawn := func(trials int, share float64) []Attempts {
+		var out []Attempts
+		for _, name := range []string{"a", "b", "c"} {
+			x := attempts(name)
+			x.Wanted, x.Valid, x.Recovered = trials, trials, [2]int{drawnHits(r, trials, share), trials}
+			out = append(out, x)
+		}
+		return out
+	}
+	for _, trials := range []int{3, 5, 10, 20} {
+		for _, share := range []float64{0.5, 0.8, 0.95} {
+			worse, found := 0, 0
+			for range comparisons {
+				old := drawn(trials, share)
+				if (Comparison{Lost: Losses(old, drawn(trials, share), 0.95)}).Verdict() == stat.Confirmed {
+					worse++
+				}
+				if (Comparison{Lost: Losses(drawn(trials, 1), drawn(trials, 0), 0.95)}).Verdict() == stat.Confirmed {
+					found++
+				}
+			}
+			t.Logf("%d trials, %.0f %% recover: worse in %.1f %% of equals", trials, 100*share,
+				100*float64(worse)/comparisons)
+			if tooOften(worse, comparisons, 0.025) {
+				t.Errorf("%d trials, %.0f %% recover: worse in %d of %d equals", trials, 100*share, worse, comparisons)
+			}
+			if trials >= 5 && found != comparisons {
+				t.Errorf("%d trials, none recovers any more: found in %d of %d", trials, found, comparisons)
+			}
+		}
 	}
 }

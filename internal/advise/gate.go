@@ -243,12 +243,16 @@ type Loss struct {
 	Levels    []string // of it, as the old results have them
 	Old, New  [2]int   // valid, planned; New is 0 of 0 where the treatment is missing
 	Recovered bool     // they are valid, and their devices did not recover; Old, New: recovered, with an outage
+	// Where devices did not recover: P is that of Fisher's exact test, two-sided, Holm over the treatments. Chance says
+	// that it may explain the loss; waiting for a CPU may have kept devices from recovering, too.
+	P              float64
+	Chance, waited bool
 }
 
 func (l Loss) String() string {
 	if l.Recovered {
-		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d)", l.Treatment, l.New[0], l.New[1],
-			l.Old[0], l.Old[1])
+		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d): %s (p %.2g, Fisher's exact test)",
+			l.Treatment, l.New[0], l.New[1], l.Old[0], l.Old[1], l.means(), l.P)
 	}
 	if l.New[1] == 0 {
 		return fmt.Sprintf("%s is missing (before: %s)", l.Treatment, plural.Count(l.Old[0], "valid trial"))
@@ -257,10 +261,37 @@ func (l Loss) String() string {
 		l.Old[0], l.Old[1])
 }
 
+func (l Loss) means() string {
+	if !l.Chance {
+		return "chance does not explain it"
+	}
+	return l.Open()
+}
+
+// Open says why a loss is no answer.
+func (l Loss) Open() string {
+	if l.waited {
+		return "waiting for a CPU may explain it; measure again on a quieter machine"
+	}
+	return "chance may explain it; more trials would decide"
+}
+
+// Verdict of a loss is confirmed, a change for the worse, unless chance may explain it.
+func (l Loss) Verdict() stat.Verdict {
+	if l.Chance {
+		return stat.Undecided
+	}
+	return stat.Confirmed
+}
+
 // Losses lists the treatments, floors aside, that lost trials: a larger share is
-// invalid or was not run, or the treatment is missing, or in a smaller share devices recovered.
-func Losses(old, new []Attempts) []Loss {
+// invalid or was not run, or the treatment is missing, or in a smaller share devices recovered. A trial that is invalid
+// was tried again, as often as the study allows; whether devices recover is the outcome of one, of which chance may
+// leave fewer.
+func Losses(old, new []Attempts, confidence float64) []Loss {
 	var out []Loss
+	var ps []float64 // NaN: not tested
+	add := func(l Loss, p float64) { out, ps = append(out, l), append(ps, p) }
 	for _, a := range old {
 		if a.Floor || a.Valid == 0 {
 			continue
@@ -271,14 +302,21 @@ func Losses(old, new []Attempts) []Loss {
 			l.New = [2]int{new[i].Valid, new[i].Wanted}
 		}
 		if i < 0 || fewer(l.New, l.Old) {
-			out = append(out, l)
+			add(l, math.NaN())
 		}
-		if i >= 0 && new[i].Recovered[1] > 0 && fewer(new[i].Recovered, a.Recovered) {
-			out = append(out, Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered,
-				Recovered: true})
+		if i < 0 || new[i].Recovered[1] == 0 || a.Recovered[1] == 0 {
+			continue
+		}
+		l = Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered, Recovered: true,
+			waited: Allowance(a.Waiting, new[i].Waiting) > 1}
+		add(l, min(1, 2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])))
+	}
+	for i, p := range stat.Holm(ps) {
+		if out[i].Recovered {
+			out[i].P, out[i].Chance = p, !(p < 1-confidence) || out[i].waited
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(l Loss) bool { return l.Recovered && !fewer(l.New, l.Old) })
 }
 
 // fewer reports whether a is a smaller share than b, each so many of so many.

@@ -148,7 +148,7 @@ func (o *Outcome) neededBy(p Part, own float64) int {
 // Open reports whether any of the conditions is undecided for a reason that more trials, or
 // quieter ones, would remove.
 func (c Comparison) Open() bool {
-	if c.Failing().Verdict == stat.Undecided {
+	if c.Failing().Verdict == stat.Undecided || len(c.Lost) > len(c.LostBeyondChance()) {
 		return true
 	}
 	for _, o := range c.Outcomes {

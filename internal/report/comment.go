@@ -20,7 +20,7 @@ func (c Compared) annotations() []string {
 		}
 	}
 	for _, l := range c.Lost {
-		say(stat.Confirmed, "lost trials: "+l.String())
+		say(l.Verdict(), "lost trials: "+l.String())
 	}
 	for _, f := range c.Failed {
 		say(f.Verdict, "failures: "+f.String())

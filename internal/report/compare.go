@@ -60,7 +60,7 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 	}
 	var err error
 	if out.Comparison, err = advise.Compare(a, b, t.Conditions, t.Confidence, t.Margin); err != nil {
-		if lost := advise.Losses(old.Attempts(), new.Attempts()); errors.Is(err, advise.ErrNothingInCommon) &&
+		if lost := advise.Losses(old.Attempts(), new.Attempts(), t.Confidence); errors.Is(err, advise.ErrNothingInCommon) &&
 			len(lost) > 0 && !t.AllowLost && sharesTreatments(old, new) {
 			err = nil // nothing is left to compare, since all trials were lost
 		}
@@ -69,7 +69,7 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 		}
 	}
 	if !t.AllowLost {
-		out.Lost = advise.Losses(old.Attempts(), new.Attempts())
+		out.Lost = advise.Losses(old.Attempts(), new.Attempts(), t.Confidence)
 		out.Failed = advise.FailuresOfTrials(old.Attempts(), new.Attempts(), t.Confidence)
 	}
 	for _, side := range []struct {
@@ -115,8 +115,8 @@ func sharesTreatments(old, new *Report) bool {
 func (c Compared) Says() string {
 	switch c.Comparison.Verdict() {
 	case stat.Confirmed:
-		if len(c.Lost) > 0 {
-			return fmt.Sprintf("worse: %s (treatments: %d)", advise.LostWords(c.Lost), c.lostTreatments())
+		if lost := c.LostBeyondChance(); len(lost) > 0 {
+			return fmt.Sprintf("worse: %s (treatments: %d)", advise.LostWords(lost), lostTreatments(lost))
 		}
 		if f := c.Failing(); f.Verdict == stat.Confirmed {
 			return "worse: " + failedWords(f)
@@ -151,9 +151,9 @@ func (c Compared) Says() string {
 }
 
 // lostTreatments is how many treatments lost trials.
-func (c Compared) lostTreatments() int {
+func lostTreatments(lost []advise.Loss) int {
 	var names []string
-	for _, l := range c.Lost {
+	for _, l := range lost {
 		if !slices.Contains(names, l.Treatment) {
 			names = append(names, l.Treatment)
 		}

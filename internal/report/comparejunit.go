@@ -51,8 +51,15 @@ func (c Compared) JUnit(w io.Writer) error {
 		s.Name = "edgegauge compare " + c.Dir
 	}
 	for _, l := range c.Lost {
-		s.Failures++
-		s.Cases = append(s.Cases, junitCase{Class: "lost trials", Name: l.Treatment, Failure: &junitText{l.String()}})
+		k := junitCase{Class: "lost trials", Name: l.Treatment}
+		if l.Verdict() == stat.Undecided {
+			k.Skipped = &junitText{"undecided: " + l.String()}
+			s.Skipped++
+		} else {
+			k.Failure = &junitText{l.String()}
+			s.Failures++
+		}
+		s.Cases = append(s.Cases, k)
 	}
 	for _, f := range c.failures() {
 		k := junitCase{Class: "failures", Name: strings.TrimSpace("requests that failed " + f.Treatment), Out: f.String()}

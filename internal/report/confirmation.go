@@ -44,7 +44,8 @@ func (p *Past) answer(r *Report) {
 		})
 	}
 	lost := map[string]advise.Loss{}
-	for _, l := range advise.Losses(r.VersionAttempts()) {
+	base, now := r.VersionAttempts()
+	for _, l := range advise.Losses(base, now, history.Confidence) {
 		if !l.Recovered { // of that no figure but the recovery is better
 			lost[placeKey(l.Levels)] = l
 		}

@@ -30,7 +30,7 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 	if out.Repetition, err = advise.Repeat(like.Series(), again.Series(), confidence, margin); err != nil {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
-	out.Lost = advise.Losses(like.Attempts(), again.Attempts())
+	out.Lost = advise.Losses(like.Attempts(), again.Attempts(), confidence)
 	if was, is := like.replications(), again.replications(); is < was {
 		out.Fewer = fmt.Sprintf("%s, %d in the earlier results: intervals are wider, so more figures are "+
 			"undecided; those that agree or differ do so with the same certainty", plural.Count(is, "replication"), was)

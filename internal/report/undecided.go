@@ -18,6 +18,11 @@ func (c Compared) whyUndecided() string {
 			out = append(out, text)
 		}
 	}
+	for _, l := range c.Lost {
+		if l.Verdict() == stat.Undecided {
+			say("devices recovered in fewer trials, but " + l.Open())
+		}
+	}
 	for _, f := range c.Failed {
 		if f.Verdict == stat.Undecided {
 			say("more requests failed than before, but " + f.Open())
