@@ -34,12 +34,15 @@ type LevelContrast struct {
 	Modelled  bool             // some of it is computed from a model
 	Means     bool             // it compares means, where the verdict goes by medians
 	Disagree  bool             // strata turn the ratio round: no average applies
-	Alike     bool             // proven alike within alikeWithin in every stratum
+	Alike     bool             // proven alike within alikeWithin in every stratum, among all contrasts of the response
 	Wide      float64          // the factor that waiting for a CPU may explain; 1: none
 	Published float64          // the same ratio of the published figures; NaN: there is none
+
+	alike float64 // p of Alike by itself; NaN: waiting for a CPU may hide a difference
 }
 
-// alikeWithin is the share within which levels count as equal.
+// alikeWithin is the share within which levels count as equal, as figures do in compare: one takes at most so much more
+// than the other.
 const alikeWithin = 0.05
 
 // orderTreatments bounds the time that order effects take: it grows with the
@@ -187,6 +190,13 @@ func (r *Report) levels(e *Effects, series []advise.Series) {
 			}
 		}
 	}
+	ps := make([]float64, len(e.Levels))
+	for i, c := range e.Levels {
+		ps[i] = c.alike
+	}
+	for i, p := range stat.Holm(ps) {
+		e.Levels[i].Alike = p < 1-r.Study.Design.Confidence
+	}
 }
 
 func moreIsBetter(response string) bool {
@@ -246,7 +256,9 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 		x.Strata = advise.Strata(series, factor, a, b, confidence)
 		x.Wide = advise.Allowance(waitOf(series, factor, a), waitOf(series, factor, b))
 		x.Disagree = advise.Disagree(x.Strata)
-		x.Alike = x.Wide == 1 && advise.Alike(x.Strata, 1-alikeWithin, 1/(1-alikeWithin)) < 1-confidence
+		if x.alike = advise.Alike(x.Strata, 1/(1+alikeWithin), 1+alikeWithin); x.Wide > 1 {
+			x.alike = math.NaN()
+		}
 		out = append(out, x)
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -100,7 +101,7 @@ func TestSentencesOnLevelsErr(t *testing.T) {
 			ofIP(func(c LevelContrast) bool { return c.Clear(confidence) && c.Best == "ipv4" }), 95, 100},
 		{"all equal, trials ±1 %: all are said to be alike within 5 %", equal, 0.01,
 			func(all []LevelContrast) bool { return !some(func(c LevelContrast) bool { return !c.Alike })(all) }, 95, 100},
-		{"IPv6 takes 1/0.95 times as long with one stack, trials ±1 %: alike", times(1/0.95, "a"), 0.01,
+		{"IPv6 takes 1.05 times as long with one stack, trials ±1 %: alike", times(1.05, "a"), 0.01,
 			ofIP(func(c LevelContrast) bool { return c.Alike }), 0, 5},
 		{"IPv6 takes 1.5 times as long with two stacks, 1/1.5 with two, trials ±5 %: it turns round", turned, 0.05,
 			ofIP(func(c LevelContrast) bool { return c.Disagree }), 95, 100},
@@ -123,5 +124,62 @@ func TestSentencesOnLevelsErr(t *testing.T) {
 		if row := "| " + x.words + " | "; !strings.Contains(string(doc), row) {
 			t.Errorf("doc/method.md has no row %q; got %.1f %%", row, got)
 		}
+	}
+}
+
+// Five levels take exactly 5 % more than the first: in one study of twenty at most, one of them is said to be alike
+// with it within 5 %. Each by itself at that level, it would be one in six.
+func TestLevelsAtTheBoundAreNotAlike(t *testing.T) {
+	s, err := study.Parse("study.yaml", []byte("study: s\nservice: monitor\n"+
+		"factors: {stack: [a, b, c, d, e, f]}\ndesign: {replications: 10}\n"), study.Vocabulary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const studies, confidence = 600, 0.95
+	r := &Report{Study: s}
+	r.Study.Design.Confidence = confidence
+	rnd := rand.New(rand.NewPCG(29, 15))
+	wrong, right := 0, 0
+	for range studies {
+		for _, times := range []float64{1.05, 1.001, 1.0515} {
+			spread := 0.02
+			if times > 1.05 { // more than 5 %, and less than 1/0.95 - 1, beyond doubt
+				spread = 1e-4
+			}
+			e := Effects{Panel: Panel{measure.Client, "rtt", "s"}, Log: true}
+			var series []advise.Series
+			for i, stack := range []string{"a", "b", "c", "d", "e", "f"} {
+				x := advise.Series{Factors: []string{"stack"}, Levels: []string{stack}, Side: measure.Client, Response: "rtt",
+					Unit: "s"}
+				for b := range 10 {
+					v := 1e-3 * math.Exp(spread*rnd.NormFloat64())
+					if i > 0 {
+						v *= times
+					}
+					x.Trials = append(x.Trials, advise.TrialSummary{ID: b + 1, Block: b + 1, Mean: v, Median: v})
+				}
+				series = append(series, x)
+			}
+			r.levels(&e, series)
+			alike := 0
+			for _, c := range e.Levels {
+				if c.Alike && (c.Best == "a" || times < 1.05) {
+					alike++
+				}
+			}
+			switch {
+			case times < 1.05 && alike == 5:
+				right++
+			case times == 1.05 && alike > 0:
+				wrong++
+			case times > 1.05 && alike > 0:
+				t.Fatalf("%g times as long is alike within 5 %%", times)
+			}
+		}
+	}
+	t.Logf("said to be alike: %.1f %% at the bound, all in %.1f %% of equals", 100*float64(wrong)/studies,
+		100*float64(right)/studies)
+	if stat.AtLeast(wrong, studies, 1-confidence) < 1e-4 || right < studies/2 {
+		t.Errorf("alike within 5 %% in %d of %d studies of levels 5 %% apart, in %d of equals", wrong, studies, right)
 	}
 }
