@@ -186,14 +186,14 @@ func mean(xs []float64) float64 {
 // mostTrials a side is beyond what anybody runs.
 const mostTrials = 10_000
 
-// needed is the number of trials after which an interval on a logarithm, whose
-// single values have the standard deviation sd, is expected to be clear of a
-// bound that is distance away. 0: beyond what anybody runs.
-func needed(sd, distance, alpha float64) int {
-	if !(sd > 0) || !(math.Abs(distance) > 0) {
+// needed is the number of trials, or blocks, that decide with leastPower on which side of a bound a figure lies, if it
+// stays that distance away, in the unit of the standard deviation sd of single ones, which has df degrees of freedom
+// (stat.Blocks). 0: beyond what anybody runs.
+func needed(sd, df, distance, alpha float64) int {
+	if !(sd > 0) {
 		return 0
 	}
-	n, err := stat.Replications(sd, math.Abs(distance), 1-alpha)
+	n, err := stat.Blocks(sd, df, distance, alpha, leastPower)
 	if err != nil || n > mostTrials {
 		return 0
 	}

@@ -402,7 +402,8 @@ func judgeChecks(cs []Candidate, confidence float64) {
 	}
 	for _, k := range of {
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
-			k.Needed = needed(stat.SD(k.Figure.Values), k.Figure.Center.Center-k.Requirement.Bound, alpha/float64(len(of)))
+			xs := k.Figure.Values
+			k.Needed = needed(stat.SD(xs), float64(len(xs)-1), k.Figure.Center.Center-k.Requirement.Bound, own)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func (c *Choice) noise(all []Series) {
 		x.Same = x.Noise && !x.Slowed && !x.Odd && !x.Turned &&
 			SameFigure(x.Objectives[0].Center.Center, best.Objectives[0].Center.Center)
 		if x.Noise && pairs.Log && !x.waited {
-			x.Needed = needed(r.SD(), math.Log(r.Estimate), (1-c.Confidence)/float64(len(c.Candidates)-1))
+			n := float64(len(c.Candidates))
+			x.Needed = needed(r.SD(), r.DF, math.Log(r.Estimate), (1-c.Confidence)/(n*(n-1)/2)) // over all pairs
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// leastPower is that of a study that is sized without a wish.
+// leastPower is the chance of an answer with which a number of trials is named, where nobody wishes another.
 const leastPower = 0.8
 
 // A Size is how many blocks of both versions find a change of a figure.

@@ -29,7 +29,7 @@ type Doubt struct {
 	Open []Part // those that do not exclude the condition
 	// P is that of the condition by itself, Holm that among all that is judged at once.
 	P, Holm float64
-	// Needed is how many trials a side would decide it if the figures stay as they are;
+	// Needed is how many trials a side would decide it, with leastPower, if the figures stay as they are;
 	// 0: that cannot be said, or no practical number would.
 	Needed int
 }
@@ -133,16 +133,26 @@ func (o *Outcome) bad(p Part) bool {
 // neededBy is how many trials a side would decide one part.
 func (o *Outcome) neededBy(p Part, own float64) int {
 	if p.Name != spikesPart {
-		return needed(p.Ratio.SD(), math.Log(p.Ratio.Estimate/o.Condition.Bound), own)
+		return needed(p.Ratio.SD(), p.Ratio.DF, math.Log(p.Ratio.Estimate/o.Condition.Bound), own)
 	}
 	s := o.Spikes
 	per := max(s.Trials[0], s.Trials[1])
 	for k := 2; k*per <= mostTrials; k++ {
-		if 2*stat.FisherMore(k*s.New, k*s.Trials[1], k*s.Old, k*s.Trials[0]) < own {
+		n := k * s.Trials[1]
+		if 2*stat.FisherMore(mostlyAtLeast(n, float64(s.New)/float64(s.Trials[1])), n, k*s.Old, k*s.Trials[0]) < own {
 			return k * per
 		}
 	}
 	return 0
+}
+
+// mostlyAtLeast is how many of n have a property of such a share, or more, with leastPower.
+func mostlyAtLeast(n int, share float64) int {
+	hits := int(math.Ceil(float64(n) * share))
+	for hits > 0 && stat.AtLeast(hits, n, share) < leastPower {
+		hits--
+	}
+	return hits
 }
 
 // Open reports whether any of the conditions is undecided for a reason that more trials, or

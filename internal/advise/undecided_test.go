@@ -215,3 +215,72 @@ func TestTailsThatAreNotKnownAreNotExcluded(t *testing.T) {
 		}
 	}
 }
+
+// As many trials as are named decide in four of five studies of the same truth, be it a condition of compare, a
+// requirement or the difference of two treatments: numbers at which every other study decides would send half of their
+// readers back.
+func TestTrialsNamedDecideInFourOfFive(t *testing.T) {
+	const studies = 300
+	like := func(r *rand.Rand, pilot []float64, n int) []float64 {
+		mean, sd := mean(logs(pilot)), stat.SD(logs(pilot))
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = math.Exp(mean + sd*r.NormFloat64())
+		}
+		return out
+	}
+	gate, need := mustChange(t, "rtt.mean > 5%"), mustRequire(t, "rtt < 10s")
+	compared := func(a, b []float64) (int, bool) {
+		c, err := Compare([]Series{series("x", "rtt", a...)}, []Series{series("x", "rtt", b...)}, []Condition{gate}, 0.95,
+			0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := c.Outcomes[0]
+		return o.Doubt.Needed, o.Verdict != stat.Undecided
+	}
+	chosen := func(a, b []float64) Choice {
+		c, err := Choose([]Series{series("x", "rtt", a...), series("y", "rtt", b...)}, []Objective{{Term: need.Term}},
+			[]Condition{need}, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	required := func(a, _ []float64) (int, bool) {
+		c := chosen(a, []float64{1, 1.1, 1.05})
+		for _, x := range c.Candidates {
+			if x.Name == "x" {
+				return x.Checks[0].Needed, x.Checks[0].Verdict != stat.Undecided
+			}
+		}
+		return 0, false
+	}
+	apart := func(a, b []float64) (int, bool) {
+		x := chosen(a, b).Candidates[1]
+		return x.Needed, !x.Noise
+	}
+	for _, tt := range []struct {
+		what  string
+		ratio float64
+		judge func(a, b []float64) (needed int, decided bool)
+	}{{"condition", 1.12, compared}, {"requirement", 1, required}, {"difference", 1.06, apart}} {
+		r := rand.New(rand.NewPCG(29, 16))
+		decided := 0
+		for n := 0; n < studies; {
+			a, b := around(r, 9.5, 0.08, 8), around(r, 9.5*tt.ratio, 0.08, 8)
+			needed, done := tt.judge(a, b)
+			if done || needed == 0 || needed > 1000 {
+				continue
+			}
+			n++
+			if _, done = tt.judge(like(r, a, needed), like(r, b, needed)); done {
+				decided++
+			}
+		}
+		t.Logf("%s: as many trials as named decide in %.1f %%", tt.what, 100*float64(decided)/studies)
+		if tooOften(studies-decided, studies, 1-leastPower) {
+			t.Errorf("%s: as many trials as named decide in %d of %d studies", tt.what, decided, studies)
+		}
+	}
+}
