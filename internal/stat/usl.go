@@ -84,7 +84,14 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 	}
 	noise := rest / float64(u.DF) // relative, where the errors are
 	u.AlphaSE, u.BetaSE = math.Sqrt(noise*cov.At(0, 0)), math.Sqrt(noise*cov.At(1, 1))
-	own := noise * float64(len(blocks)) / float64(len(trials))
+	own := noise // of a trial's logarithm
+	if !relative {
+		own = 0
+		for _, t := range trials {
+			own += noise / (u.At(t.N) * u.At(t.N)) / float64(len(trials))
+		}
+	}
+	own *= float64(len(blocks)) / float64(len(trials))
 	u.GammaSE = math.Hypot(math.Sqrt(noise*cov.At(2, 2)), u.Gamma*between(blocks, own))
 	u.misfit(levels, rest, len(blocks), relative)
 	t := tCritical(confidence, float64(u.DF))

@@ -274,3 +274,37 @@ func TestUSLFallsFromTheFirst(t *testing.T) {
 		}
 	}
 }
+
+// Standard errors are in the units of what they are of: with throughputs a thousand times as high, γ's is so, too, and
+// those of α and β stay. What blocks differ by is a share of γ, whichever way errors are taken.
+func TestUSLInAnotherUnit(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 9))
+	one := loadInBlocks(r, USL{Alpha: 0.03, Beta: 1e-4, Gamma: 1}, 0.1)
+	for _, relative := range []bool{true, false} {
+		a, err := FitUSL(one, relative, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Five blocks that differ by 10 % tell a mean to 0.1/√5, within what chance makes of five.
+		if share := a.GammaSE / a.Gamma; share < 0.01 || share > 0.1 {
+			t.Errorf("relative %v: the standard error of gamma is %.2g of it", relative, share)
+		}
+		for _, unit := range []float64{1e-3, 1e3} {
+			other := slices.Clone(one)
+			for i := range other {
+				other[i].Throughput *= unit
+			}
+			b, err := FitUSL(other, relative, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, x := range map[string][2]float64{"gamma": {a.Gamma * unit, b.Gamma},
+				"error of gamma": {a.GammaSE * unit, b.GammaSE}, "error of alpha": {a.AlphaSE, b.AlphaSE},
+				"error of beta": {a.BetaSE, b.BetaSE}} {
+				if math.Abs(x[0]-x[1]) > 1e-6*x[0] {
+					t.Errorf("relative %v, in %g of the unit: %s is %g, want %g", relative, 1/unit, what, x[1], x[0])
+				}
+			}
+		}
+	}
+}
