@@ -189,7 +189,7 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 		j.Size = stat.Undecided
 	}
 	j.Verdict = both(j.Direction, j.Size)
-	j.SizeIs = j.place(j.Size, alpha)
+	j.SizeIs = j.place(j.Size, j.SizeP, sizeHolm, alpha)
 	switch {
 	case j.Verdict != stat.Undecided:
 	case j.ofDesign():

@@ -86,11 +86,11 @@ func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, er
 	if j.wide <= 1 {
 		return f.Between(lo, hi)
 	}
+	above, below := j.outside(f, lo, hi)
+	outside = min(above, below)
 	if f.Kind != "ratio" {
-		return f.withinSpared(j.wide, lo, hi)
-	}
-	if _, outside, err = f.Between(lo/j.wide, hi*j.wide); err != nil {
-		return 1, 1, err
+		inside, err = f.withinSpared(j.wide, lo, hi)
+		return inside, outside, err
 	}
 	if lo *= j.wide; lo >= hi/j.wide {
 		return 1, outside, nil
@@ -99,24 +99,39 @@ func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, er
 	return inside, outside, err
 }
 
-// withinSpared is within of a difference.
-func (f Evidence) withinSpared(wide, lo, hi float64) (inside, outside float64, err error) {
+// outside are the p of f above bounds, and below them, by more than waiting for a CPU can explain.
+func (j *Judged) outside(f Evidence, lo, hi float64) (above, below float64) {
+	least, most := f.Comparison, f.Comparison
+	switch {
+	case j.wide <= 1:
+	case f.Kind == "ratio":
+		lo, hi = lo/j.wide, hi*j.wide
+	default:
+		var ok bool
+		if least, most, ok = f.spared(j.wide); !ok {
+			return 1, 1
+		}
+	}
+	above, _ = least.Beyond(hi)
+	_, below = most.Beyond(lo)
+	return above, below
+}
+
+// withinSpared is the p of a difference within bounds that waiting for a CPU does not explain.
+func (f Evidence) withinSpared(wide, lo, hi float64) (inside float64, err error) {
 	least, most, ok := f.spared(wide)
 	if !ok {
-		return 1, 1, nil
+		return 1, nil
 	}
-	above, _ := least.Beyond(hi)
-	_, below := most.Beyond(lo)
-	outside = min(above, below)
 	low, _, err := least.Between(lo, hi)
 	if err != nil {
-		return 1, outside, err
+		return 1, err
 	}
 	high, _, err := most.Between(lo, hi)
 	if err != nil {
-		return 1, outside, err
+		return 1, err
 	}
-	return max(low, high), outside, nil
+	return max(low, high), nil
 }
 
 // weigh is the p of the likelier answer, and that answer, unless something

@@ -55,25 +55,28 @@ func (j *Judged) asModelled(holm, sizeHolm, alpha float64) {
 		size = stat.Undecided
 	}
 	j.AsModelled = both(direction, size)
-	j.SizeIs = j.place(size, alpha)
+	j.SizeIs = j.place(size, j.model[1].p, sizeHolm, alpha)
 }
 
-// place says on which side of the bounds a size lies that is decided.
-func (j *Judged) place(size stat.Verdict, alpha float64) string {
+// place says on which side of the bounds a size lies that is decided, by the tests that decided it: p is that of the
+// size, and holm among all claims.
+func (j *Judged) place(size stat.Verdict, p, holm, alpha float64) string {
 	switch size {
 	case "", stat.Undecided:
 		return ""
 	case stat.Confirmed:
 		return Inside
 	}
+	if holm > p && p > 0 { // as many claims share the level
+		alpha *= p / holm
+	}
 	up, down := false, false
-	for _, p := range j.Parts {
-		lo, hi, ok := j.boundsOf(p)
-		if !ok || p.Why != "" || p.Ours.Kind != j.Kind() {
+	for _, part := range j.Parts {
+		lo, hi, ok := j.boundsOf(part)
+		if !ok || part.Why != "" || part.Ours.Kind != j.Kind() {
 			continue
 		}
-		above, _ := p.Ours.Beyond(hi)
-		_, below := p.Ours.Beyond(lo)
+		above, below := j.outside(part.Ours, lo, hi)
 		n := float64(len(j.Parts))
 		up, down = up || above*n < alpha, down || below*n < alpha
 	}
@@ -82,8 +85,10 @@ func (j *Judged) place(size stat.Verdict, alpha float64) string {
 		return Astray
 	case up:
 		return Above
+	case down:
+		return Below
 	}
-	return Below
+	return ""
 }
 
 // decide says what would decide a claim that is undecided. claims is how many
@@ -175,8 +180,10 @@ func (j *Judged) trials(alpha float64) (int, string) {
 			return 0, "more trials; how many cannot be said from these"
 		}
 		all = max(all, n)
-		if fails := p.Fails < p.Holds; fails && (one == 0 || n < one) {
-			one = n
+		if p.Fails < p.Holds { // one that fails is enough, and any of them may
+			if n = p.blocks(bounds(p), alpha/float64(len(j.Parts))); n > 0 && (one == 0 || n < one) {
+				one = n
+			}
 		}
 	}
 	if one > 0 {
