@@ -36,7 +36,8 @@ type BenchPanel struct {
 	many bool // more than two benches
 }
 
-// A BenchContrast sets a treatment against the best of its group, twice; Like has NaN where that is not known.
+// A BenchContrast sets a treatment against the best of its group, twice; Like has NaN where that is not known. The best
+// is picked from the data, so intervals hold for all pairs of the group at once (Bonferroni).
 type BenchContrast struct {
 	Treatment, Best int
 	These, Like     stat.Comparison
@@ -342,13 +343,16 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 		return x, false
 	}
 	for _, g := range r.groups() {
-		best := -1
+		best, n := -1, 0
 		for i, c := range cells {
-			if slices.Contains(g.treatments, c.Treatment) && (best < 0 ||
-				(c.Headline().Center < cells[best].Headline().Center) != moreIsBetter(p.Response)) {
+			if !slices.Contains(g.treatments, c.Treatment) {
+				continue
+			}
+			if n++; best < 0 || (c.Headline().Center < cells[best].Headline().Center) != moreIsBetter(p.Response) {
 				best = i
 			}
 		}
+		confidence := 1 - (1-r.Study.Design.Confidence)/float64(max(1, n*(n-1)/2))
 		for i, c := range cells {
 			if i == best || !slices.Contains(g.treatments, c.Treatment) {
 				continue
@@ -357,11 +361,11 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 				switch {
 				case holed != nil:
 					return holed.Contrast(kind, place[slices.Index(h.cells, c)], place[slices.Index(h.cells, cells[best])],
-						r.Study.Design.Confidence, x.Log)
+						confidence, x.Log)
 				case x.Log:
-					return c.on.Ratio(kind, rows[i], rows[best], r.Study.Design.Confidence)
+					return c.on.Ratio(kind, rows[i], rows[best], confidence)
 				}
-				return c.on.Difference(kind, rows[i], rows[best], r.Study.Design.Confidence)
+				return c.on.Difference(kind, rows[i], rows[best], confidence)
 			}
 			k := BenchContrast{Treatment: c.Treatment, Best: cells[best].Treatment}
 			if k.These, err = contrast(stat.FixedBenches); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -259,6 +260,70 @@ func TestNobodyIsSaidToAgree(t *testing.T) {
 		if got := (BenchPanel{Model: m, many: true}).agreement(0.95); strings.Contains(got, "agree") ||
 			strings.Contains(got, "NaN") {
 			t.Errorf("%+v: %q", m, got)
+		}
+	}
+}
+
+// Eight equal treatments on six benches: the table of benches sets each against the best, which was picked from the
+// data. In one study of twenty at most an interval leaves 1 out, for these benches and for benches like these; of one
+// treatment that takes twice as long, all say it.
+func TestIntervalsOfBenchesKnowThatTheBestWasPicked(t *testing.T) {
+	const studies, treatments, benches, blocks = 400, 8, 6, 18
+	rnd := rand.New(rand.NewPCG(29, 19))
+	var wrong [2]int
+	for n := range studies + 20 {
+		r := &Report{Factors: []string{"stack"}}
+		r.Study.Design.Confidence = 0.95
+		var level [benches]float64
+		for i := range level {
+			level[i] = 0.2 * rnd.NormFloat64()
+		}
+		for i := range treatments {
+			name := string(rune('a' + i))
+			r.Treatments = append(r.Treatments, Treatment{Levels: []string{name}, Stack: name, Floor: -1, Wanted: blocks,
+				Valid: blocks})
+			c := Cell{Treatment: i, Side: measure.Client, Response: "rtt", Unit: "s", Method: store.Measured}
+			for b := range blocks {
+				v := 1e-3 * math.Exp(level[b%benches]+0.03*rnd.NormFloat64())
+				if n >= studies && i == 3 {
+					v *= 2
+				}
+				c.Points = append(c.Points, Point{Trial: b*treatments + i + 1, Block: b + 1, Mean: v, Median: v, P95: v, SD: v / 10,
+					Min: v, Bench: string(rune('A' + b%benches))})
+			}
+			r.Cells = append(r.Cells, c)
+		}
+		r.findBenches()
+		for i := range r.Cells {
+			if err := r.Cells[i].summarize(0.95); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, ok := r.benchPanel(Panel{measure.Client, "rtt", "s"})
+		if !ok || len(p.Contrasts) != treatments-1 {
+			t.Fatalf("got %+v, %v", p, ok)
+		}
+		var apart [2]bool
+		for _, c := range p.Contrasts {
+			for k, x := range []stat.Comparison{c.These, c.Like} {
+				leaves := x.Lo > 1 || x.Hi < 1
+				if n >= studies && c.Treatment == 3 && !leaves {
+					t.Errorf("twice as long: %+v", x)
+				}
+				apart[k] = apart[k] || leaves
+			}
+		}
+		for k, is := range apart {
+			if is && n < studies {
+				wrong[k]++
+			}
+		}
+	}
+	t.Logf("an interval leaves 1 out: for these benches in %.1f %%, for benches like these in %.1f %%",
+		100*float64(wrong[0])/studies, 100*float64(wrong[1])/studies)
+	for _, n := range wrong {
+		if stat.AtLeast(n, studies, 0.05) < 1e-4 {
+			t.Errorf("of equal treatments one is told from the best in %v of %d studies", wrong, studies)
 		}
 	}
 }
