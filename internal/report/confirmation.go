@@ -83,6 +83,7 @@ func (p *Past) answer(r *Report) {
 				verdict = history.Worse
 			}
 		}
+		verdict = p.withMean(verdict, x)
 		if l, ok := lost[placeKey(x.Levels)]; ok {
 			verdict = withLoss(verdict, l, level)
 		}
@@ -121,6 +122,19 @@ func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]ad
 			Response: a.Response, Verdict: verdict, Dir: p.Dir,
 			Ratio: stat.Comparison{Estimate: none, Lo: none, Hi: none, P: none}}})
 	}
+}
+
+// withMean is a verdict on typical trials: they are not called better while the mean, which a user pays, is worse, as
+// that of a few slow trials.
+func (p *Past) withMean(v history.Verdict, x advise.Contrast) history.Verdict {
+	m := x.MeanRatio.Estimate
+	if worse := m > 1; v != history.Better || !(m > 1 || m < 1) || worse == moreIsBetter(x.Response) {
+		return v
+	}
+	p.Doubts = append(p.Doubts, fmt.Sprintf("%s: the means are %s times as much, and typical trials %s: a few trials "+
+		"take much longer; look at them", figureName(x.Treatment, words(x.Response), x.Side), ratioText(m),
+		ratioText(x.Ratio.Estimate)))
+	return history.CannotTell
 }
 
 // withLoss is a verdict on trials of which the new version lost some: those that are left may be the better ones. So
