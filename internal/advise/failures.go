@@ -27,23 +27,23 @@ const leastRuns = 4
 
 // JudgeFailures judges whether a larger share of requests failed than before, a
 // share a run. Requests of one run may fail together, as in an outage, so runs are
-// the units. Fewer than leastRuns show no such dependence: then each new run must
-// have a larger share than each old one, and the requests decide.
+// the units, and the requests must tell of a rise, too. Fewer than leastRuns have no permutation that decides, and are
+// judged as trials are; one run shows no spread.
 func JudgeFailures(old, new []stat.Share, confidence float64) Failures {
 	f := Failures{Old: stat.Pooled(old), New: stat.Pooled(new), Verdict: stat.Contradicted, P: 1}
 	if f.New.Of() <= f.Old.Of() {
 		return f
 	}
 	alpha := 1 - confidence
-	f.P, f.Test = min(1, 2*stat.FisherMore(f.New.Hits, f.New.N, f.Old.Hits, f.Old.N)), "Fisher's exact test over requests"
-	apart := separate(old, new)
-	independent := f.P < alpha
+	independent := min(1, 2*stat.FisherMore(f.New.Hits, f.New.N, f.Old.Hits, f.Old.N)) < alpha
 	if len(old) >= leastRuns && len(new) >= leastRuns {
 		f.P, f.Test = min(1, 2*stat.PermutedMore(new, old)), "permutation of runs"
-		apart = f.P < alpha
+	} else {
+		f.P, _, _ = stat.MeansBeyond(sharesOf(new), sharesOf(old), 1, false)
+		f.Test = "Welch's t of the runs' shares"
 	}
 	switch {
-	case f.New.Hits == f.New.N, independent && apart:
+	case f.New.Hits == f.New.N, independent && f.P < alpha:
 		f.Verdict = stat.Confirmed
 	case independent:
 		f.Verdict = stat.Undecided
@@ -108,18 +108,6 @@ func (c Comparison) Failing() Failures {
 		}
 	}
 	return Failures{}
-}
-
-// separate reports whether every new run has a larger share than every old one.
-func separate(old, new []stat.Share) bool {
-	for _, a := range old {
-		for _, b := range new {
-			if b.Of() <= a.Of() {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // Units are what the shares are of: runs or trials.

@@ -28,7 +28,10 @@ func TestJudgeFailures(t *testing.T) {
 		{"an outage in one of six runs", shares(200, 0, 0, 0, 0, 0, 0), shares(200, 0, 0, 200, 0, 0, 0), stat.Undecided},
 		{"one request in 1600", shares(200, 0, 0, 0, 0, 0, 0, 0, 0), shares(200, 0, 1, 0, 0, 0, 0, 0, 0), stat.Contradicted},
 		{"fewer than before", shares(200, 9, 9, 9, 9), shares(200, 0, 0, 0, 0), stat.Contradicted},
-		{"one run each, 30 %", shares(1000, 0), shares(1000, 300), stat.Confirmed},
+		{"one run each, 30 %: it may be an outage", shares(1000, 0), shares(1000, 300), stat.Undecided},
+		{"two runs each, 30 %, none before", shares(1000, 0, 0), shares(1000, 300, 310), stat.Undecided},
+		{"two runs each, from 1 % to 30 %", shares(1000, 10, 12), shares(1000, 300, 310), stat.Confirmed},
+		{"three runs each, 30 %", shares(1000, 0, 0, 0), shares(1000, 300, 310, 305), stat.Confirmed},
 		{"one run each, 3 of 1000", shares(1000, 0), shares(1000, 3), stat.Contradicted},
 		{"three runs, one outage", shares(100, 0, 0, 0), shares(100, 0, 90, 0), stat.Undecided},
 		{"all of three requests", shares(3, 0), shares(3, 3), stat.Confirmed},
@@ -59,12 +62,15 @@ func TestJudgeFailuresOfEquals(t *testing.T) {
 		}
 		return r.IntN(3)
 	}
+	own := func() int { return 5 + r.IntN(60) } // of each run, as of a service that now and then is overloaded
 	for _, tt := range []struct {
 		what          string
 		runs, repeats int
 		draw          func() int
 	}{{"alone, 6 runs", 6, 400, alone}, {"together, 6 runs", 6, 400, together}, {"together, 4 runs", 4, 400, together},
-		{"together, 12 runs", 12, 40, together}} {
+		{"together, 12 runs", 12, 40, together}, {"each its own, 1 run", 1, 400, own}, {"each its own, 2 runs", 2, 1000, own},
+		{"each its own, 3 runs", 3, 1000, own}, {"together, 1 run", 1, 1000, together},
+		{"together, 2 runs", 2, 1000, together}, {"together, 3 runs", 3, 1000, together}} {
 		worse := 0
 		for range tt.repeats {
 			var a, b []int

@@ -128,7 +128,7 @@ func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]ad
 // that of a few slow trials.
 func (p *Past) withMean(v history.Verdict, x advise.Contrast) history.Verdict {
 	m := x.MeanRatio.Estimate
-	if worse := m > 1; v != history.Better || !(m > 1 || m < 1) || worse == moreIsBetter(x.Response) {
+	if more := m > 1; v != history.Better || !(m > 1 || m < 1) || more == moreIsBetter(x.Response) {
 		return v
 	}
 	p.Doubts = append(p.Doubts, fmt.Sprintf("%s: the means are %s times as much, and typical trials %s: a few trials "+
