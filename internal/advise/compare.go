@@ -231,7 +231,12 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		}
 		return c
 	}
-	if c.MeanRatio, err = stat.RatioOfMoments(momentsOf(b), momentsOf(a), confidence); err != nil {
+	if paired {
+		c.MeanRatio, err = stat.RatioOfPairedMeans(b, a, confidence)
+	} else {
+		c.MeanRatio, err = stat.RatioOfMoments(momentsOf(b), momentsOf(a), confidence)
+	}
+	if err != nil {
 		c.MeanRatio = none()
 	}
 	c.MeanRatio = c.MeanRatio.AsWide(c.Ratio)

@@ -487,3 +487,39 @@ func TestRecoveriesOfEquals(t *testing.T) {
 		}
 	}
 }
+
+// Two versions are compared within blocks, the arithmetic means as well as typical trials: blocks of which each has its
+// own message, and so its own time, keep nothing from being excluded.
+func TestBlocksThatDifferHideNoMean(t *testing.T) {
+	const studies = 300
+	r := rand.New(rand.NewPCG(29, 23))
+	k := mustChange(t, "rtt.mean > 5%")
+	for _, tt := range []struct {
+		slower float64
+		want   stat.Verdict
+		most   float64 // share of the studies that do not say so; of a bound that is met exactly, that say it
+	}{{1, stat.Contradicted, 0.05}, {1.15, stat.Confirmed, 0.05}, {1.05, stat.Undecided, 0.05}} {
+		others := 0
+		for range studies {
+			var old, new []float64
+			for range 20 {
+				block := 10 * math.Exp(0.5*r.NormFloat64())
+				old = append(old, block*math.Exp(0.02*r.NormFloat64()))
+				new = append(new, tt.slower*block*math.Exp(0.02*r.NormFloat64()))
+			}
+			a, b := series("x", "rtt", old...), series("x", "rtt", new...)
+			a.Interleaved, b.Interleaved = true, true
+			c, err := Compare([]Series{a}, []Series{b}, []Condition{k}, 0.95, 0.05)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Verdict() != tt.want {
+				others++
+			}
+		}
+		t.Logf("%g times as long: not %s in %.1f %%", tt.slower, tt.want, 100*float64(others)/studies)
+		if tooOften(others, studies, tt.most) {
+			t.Errorf("%g times as long: not %s in %d of %d", tt.slower, tt.want, others, studies)
+		}
+	}
+}

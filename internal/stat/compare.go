@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Comparison sets two sides against each other: a difference of means, or a
@@ -188,6 +189,34 @@ func RatioOfMoments(a, b Moments, confidence float64) (Comparison, error) {
 	c := Comparison{Method: "ratio of means, Welch on logs by the delta method", log: true}
 	onLogs := func(m Moments) Moments { return Moments{m.N, math.Log(m.Mean), m.SD / m.Mean} }
 	return c.welch(onLogs(a), onLogs(b), confidence), nil
+}
+
+// RatioOfPairedMeans is the ratio of the arithmetic means of a and b, of which a[i] and b[i] were measured in one
+// block. Its interval is that of the t on its logarithm, by the delta method: blocks vary by a[i]/mean(a) -
+// b[i]/mean(b), in which what is common to a block cancels.
+func RatioOfPairedMeans(a, b []float64, confidence float64) (Comparison, error) {
+	if len(a) != len(b) {
+		return Comparison{}, fmt.Errorf("%w: %d values cannot be paired with %d; pair by block, or compare unpaired",
+			ErrTooFew, len(a), len(b))
+	}
+	if _, _, err := sides(a, b, confidence, false); err != nil {
+		return Comparison{}, err
+	}
+	ma, mb := meanOf(a), meanOf(b)
+	if !(ma > 0 && mb > 0) {
+		return Comparison{}, fmt.Errorf("%w: means of %v and %v cannot form a ratio; compare by difference", ErrSign, ma, mb)
+	}
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i]/ma - b[i]/mb
+	}
+	_, v := moments(d)
+	if lo, hi := extremes(d); hi-lo <= 1e-14*max(1, slices.Max(a)/ma) { // rounding is no spread
+		v = 0
+	}
+	c := Comparison{N: [2]int{len(a), len(b)}, Method: "ratio of means, paired by block, t on logs by the delta method",
+		log: true, sd: math.Sqrt(v)}
+	return c.of(math.Log(ma/mb), math.Sqrt(v/float64(len(a))), float64(len(a)-1), confidence), nil
 }
 
 func momentsOf(xs []float64) Moments {

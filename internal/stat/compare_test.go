@@ -287,3 +287,41 @@ func TestLimitsGrowWithTreatments(t *testing.T) {
 		}
 	}
 }
+
+// The interval of the ratio of arithmetic means holds as often as it says where blocks differ by far more than trials
+// do within them, and is as narrow as trials are: what is common to a block cancels.
+func TestRatioOfPairedMeansHolds(t *testing.T) {
+	const studies, blocks, truth = 4000, 20, 1.1
+	r := rand.New(rand.NewPCG(29, 22))
+	held, width := 0, 0.0
+	for range studies {
+		var a, b []float64
+		for range blocks {
+			block := math.Exp(0.5 * r.NormFloat64())
+			a = append(a, truth*block*math.Exp(0.03*r.NormFloat64()))
+			b = append(b, block*math.Exp(0.03*r.NormFloat64()))
+		}
+		c, err := RatioOfPairedMeans(a, b, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Lo <= truth && truth <= c.Hi {
+			held++
+		}
+		width += (c.Hi - c.Lo) / 2 / c.Estimate / studies
+	}
+	t.Logf("held in %.1f %%, half-width %.1f %%", 100*float64(held)/studies, 100*width)
+	// 3 % times the root of 2/20, and of 1.28, since blocks weigh unequally, times 2.09 of t.
+	if AtLeast(studies-held, studies, 0.07) < 1e-4 || width > 0.03 {
+		t.Errorf("the interval holds in %.1f %%, and is ±%.1f %% wide", 100*float64(held)/studies, 100*width)
+	}
+	for _, x := range [][2][]float64{{{1, 2}, {1, 2, 3}}, {{1}, {1}}, {{1, -2}, {1, 2}}, {{1, math.NaN()}, {1, 2}}} {
+		if c, err := RatioOfPairedMeans(x[0], x[1], 0.95); err == nil {
+			t.Errorf("%v: got %+v", x, c)
+		}
+	}
+	if c, err := RatioOfPairedMeans([]float64{2, 4, 6}, []float64{1, 2, 3}, 0.95); err != nil || c.Lo != c.Hi ||
+		math.Abs(c.Estimate-2) > 1e-12 {
+		t.Errorf("twice as much in each block: got %+v, %v", c, err)
+	}
+}
