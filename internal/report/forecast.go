@@ -100,6 +100,9 @@ func (f Forecasts) Need(n battery.Need) advise.Need {
 			k.Doubt = r.Err.Error()
 		default:
 			switch k.Verdict = n.Verdict(r.Forecast); {
+			case r.single():
+				k.Verdict = stat.Undecided
+				k.Doubt = "one trial does not show how far trials differ; run at least 2, preferably 10"
 			case r.Unconnected && k.Verdict != stat.Undecided && (k.Verdict == stat.Confirmed) == n.More:
 				k.Verdict = stat.Undecided
 				k.Doubt = "the forecast leaves connecting out; edgegauge forecast says what to measure"
@@ -396,6 +399,10 @@ func (f Forecasts) notes() []string {
 	if bounds := f.bounds(); len(bounds) > 0 {
 		say("", list(bounds, mostConcerned)+": not set against "+f.Rows[0].Name+", since what connecting takes is left out "+
 			"of both: their order may turn with that")
+	}
+	if singles := f.singles(); len(singles) > 0 {
+		say(list(singles, mostConcerned), "one trial does not show how far trials differ: the interval has the limits of "+
+			"figures alone, it meets no need, and no ratio to another life is known; run at least 2, preferably 10")
 	}
 	for _, r := range f.Rows {
 		if r.Err != nil {

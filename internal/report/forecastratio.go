@@ -22,11 +22,26 @@ func (r *Report) basisOf(treatment int, t battery.Traffic, over, unconnected boo
 // are not to be compared. Of two lives that are at most so long nobody knows the ratio.
 func (f Forecasts) toFirst(row int) (battery.Ratio, bool) {
 	r, first := f.Rows[row], f.Rows[0]
-	if row == 0 || r.Err != nil || r.Unconnected || r.basis != first.basis || len(r.trials) == 0 {
+	if row == 0 || r.Err != nil || r.Unconnected || r.basis != first.basis || len(r.trials) == 0 || r.single() ||
+		first.single() {
 		return battery.Ratio{}, false
 	}
 	x, err := battery.Compare(r.trials, first.trials, f.Conditions)
 	return x, err == nil
+}
+
+// single reports whether a forecast rests on one trial: how far another would differ from it nobody knows.
+func (r ForecastRow) single() bool { return r.Err == nil && r.Trials == 1 }
+
+// singles are the treatments of one trial.
+func (f Forecasts) singles() []string {
+	var out []string
+	for _, r := range f.Rows {
+		if r.single() {
+			out = append(out, r.Name)
+		}
+	}
+	return out
 }
 
 // unlike are the treatments that are not to be compared with the first one.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/advise/battery"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -120,5 +121,43 @@ func TestCaveatsOfALife(t *testing.T) {
 	}
 	if got := (Forecasts{}).Caveats(); len(got) > 0 {
 		t.Errorf("of nothing: %q", got)
+	}
+}
+
+// Of one trial each nobody knows how far others would differ: two lives of equal reports, of which one trial was
+// measured with a few bytes more, have no order, and no need is met by one trial; with a second one there is an
+// interval for both.
+func TestOneTrialForecastsNoOrder(t *testing.T) {
+	k := lasting(t, "nb-iot", "2xAA")
+	for _, trials := range []int{1, 2} {
+		r := measuredOver([]string{"nb-iot", "nb-iot"}, map[string]float64{"wire_bytes": 500, "message_size": 100,
+			"response_size": 200, "rtt": 2, "connection": 1}, store.Measured)
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			for j := range c.Points { // truth: both 500 B; 5 % more in one trial of each
+				base := c.Points[j].Mean / float64(1+c.Treatment)
+				if c.Points[j].Mean = base; j == c.Treatment {
+					c.Points[j].Mean = 1.05 * base
+				}
+			}
+			c.Points = c.Points[:trials]
+		}
+		f := r.Forecast(k, "")
+		x, ok := f.toFirst(1)
+		if ok != (trials > 1) || ok && (x.Hi < 1 || x.Lo > 1) {
+			t.Errorf("%d trials: got the ratio %+v, %v", trials, x, ok)
+		}
+		met := f.Need(battery.Need{Text: "battery > 1h", More: true, Bound: 3600}).Judge(f.Rows[0].Levels)
+		if (met.Verdict == stat.Confirmed) != (trials > 1) || (met.Doubt == "") != (trials > 1) {
+			t.Errorf("%d trials: a need for an hour is %s: %q", trials, met.Verdict, met.Doubt)
+		}
+		var text bytes.Buffer
+		if err := f.Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(strings.Fields(text.String()), " "); strings.Contains(said,
+			"one trial does not show how far trials differ") != (trials == 1) {
+			t.Errorf("%d trials: got %s", trials, said)
+		}
 	}
 }
