@@ -392,20 +392,21 @@ func (b bound) ofFailures(t total, confidence float64) judged {
 	return j
 }
 
-// over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides, and
-// where there is none, since there is one run, the value itself. Where it is that of the geometric mean, which is never
-// above the mean, the mean must not say otherwise.
+// over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides. One run
+// has none; where runs have none since they are all alike, the value itself decides. Where it is that of the geometric
+// mean, which is never above the mean, the mean must not say otherwise.
 func (b bound) over(values []float64, confidence float64) judged {
 	if b.of == "max" {
 		return b.fact(slices.Max(values), "the largest of all requests")
 	}
 	p, err := overRuns(values, confidence)
 	if err != nil || p.CI == nil {
-		why := "one run has no interval: the value itself was judged; use --runs 6 or more"
-		if len(values) > 1 {
-			why = "the runs have no interval: the value itself was judged"
+		if len(values) == 1 {
+			j := b.unknown("one run has no interval; use --runs 6 or more")
+			j.Value = &values[0]
+			return j
 		}
-		return b.fact(mean(values), why)
+		return b.fact(mean(values), "the runs have no interval: the value itself was judged")
 	}
 	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method,
 		p: pOf(values, p.Method, b.at)}

@@ -10,9 +10,13 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// decidable refuses a condition on a percentile that no run has enough requests for. Of random arrivals one run in 1000
-// may have too few: a single one leaves the condition undecided.
+// decidable refuses a condition that one run cannot decide, and one on a percentile that no run has enough requests
+// for. Of random arrivals one run in 1000 may have too few: a single one leaves the condition undecided.
 func (p *probe) decidable(b bound) error {
+	if p.runs == 1 && b.figure != "failures" && b.of != "max" {
+		return fmt.Errorf("--fail-if %q: it is judged by its interval over the runs, and one run has none; write --runs 6 "+
+			"or more", b.text)
+	}
 	n, known := p.most()
 	mean := p.job.Rate * p.job.Duration.Seconds()
 	random := p.job.Arrivals == drive.Random && mean > 0

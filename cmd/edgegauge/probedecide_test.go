@@ -48,3 +48,19 @@ func TestProbeRefusesWhatItCannotDecide(t *testing.T) {
 		}
 	}
 }
+
+// What is judged by an interval over the runs takes two of them; what is counted takes one.
+func TestProbeRefusesWhatOneRunCannotDecide(t *testing.T) {
+	for bound, refused := range map[string]bool{"p99>50ms": true, "mean>50ms": true, "rtt>50ms": true, "rate<10": true,
+		"max>1s": false, "failures>0": false, "failures>1%": false} {
+		for runs, one := range map[int]bool{1: true, 2: false} {
+			p := probe{runs: runs, cpu: drive.AnyCPU, failIf: []string{bound}}
+			p.job = drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/", Concurrency: 1, Timeout: time.Second,
+				Connection: drive.KeepAlive}}
+			err := p.complete()
+			if (err != nil) != (refused && one) || err != nil && !strings.Contains(err.Error(), "one run has none; write") {
+				t.Errorf("%s, %d runs: got %v", bound, runs, err)
+			}
+		}
+	}
+}

@@ -48,6 +48,7 @@ func TestProbesOfAKnownTruth(t *testing.T) {
 		{"3 % fail", 2, 100, 0.03, 0, "failures<4%", stat.Contradicted, 0, 0.025},
 		// Of all requests 1.6 % are slow or have no answer, of those with one 0.8 %.
 		{"0.8 % fail, and 0.8 % are slow", 6, 1000, 0.008, 0.008, "p99>20ms", stat.Contradicted, 0, 0.05},
+		{"one run, 1.1 % are slow", 1, 1000, 0, 0.011, "p99>20ms", stat.Contradicted, 0, 0.025},
 		{"0.1 % fail, and 0.1 % are slow", 6, 1000, 0.001, 0.001, "p99>20ms", stat.Contradicted, 0.95, 1},
 		{"0.1 % fail, and 3 % are slow", 6, 1000, 0.001, 0.03, "p99>20ms", stat.Confirmed, 0.95, 1},
 	} {
