@@ -34,6 +34,7 @@ func TestProposedCommandsAreQuoted(t *testing.T) {
 			"finish it first: edgegauge run 'half done/study.yaml' --out 'half done'"},
 		{[]string{"man", "my man"}, "mkdir -p 'my man'"},
 		{[]string{"stacks", "check", "my stacks/theirs"}, "edgegauge stacks check theirs --stacks '" + o.dir + "/my stacks'"},
+		{[]string{"stacks", "build", "my stacks/theirs"}, "edgegauge stacks build theirs --stacks '" + o.dir + "/my stacks'"},
 		{[]string{"stacks", "new", "mine", "--lang", "python", "--in", "new stacks"}, "--stacks 'new stacks'"},
 	} {
 		if out, _ := o.run(t, x.args...); !strings.Contains(out, x.want) {

@@ -114,9 +114,9 @@ type offerJSON struct {
 	Options     map[string]string `json:"options,omitempty"` // that a study must give
 }
 
-func unknownStack(bed *testbed.Testbed, name string) error {
+func unknownStack(bed *testbed.Testbed, verb, name string) error {
 	if folder, err := filepath.Abs(name); err == nil && isStackFolder(folder) { // as one who stands in it writes
-		return fmt.Errorf("%s is the folder of a stack, not its name; write: edgegauge stacks check %s --stacks %s", name,
+		return fmt.Errorf("%s is the folder of a stack, not its name; write: edgegauge %s %s --stacks %s", name, verb,
 			report.Quoted(filepath.Base(folder)), report.Quoted(filepath.Dir(folder)))
 	}
 	return fmt.Errorf("unknown stack %q; %s", name, meant.Advice(name, bed.StackNames(),
@@ -168,7 +168,7 @@ func stacksBuildCmd(a *app) *cobra.Command {
 				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
 			}
 			for i, n := range args {
-				d, err := described(bed, n)
+				d, err := described(bed, verbOf(cmd), n)
 				if err != nil {
 					return err
 				}

@@ -82,7 +82,7 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			defer scratch.Close()
 			var stacks []stack.Description
 			for _, n := range args {
-				d, err := described(bed, n)
+				d, err := described(bed, verbOf(cmd), n)
 				if err != nil {
 					return err
 				}
@@ -169,8 +169,8 @@ func explainJSON(w io.Writer) error {
 	}{jsonFormat, all})
 }
 
-// described finds a stack, or says what is wrong with its stack.yaml.
-func described(bed *testbed.Testbed, name string) (stack.Description, error) {
+// described finds a stack for a verb, or says what is wrong with its stack.yaml.
+func described(bed *testbed.Testbed, verb, name string) (stack.Description, error) {
 	d, ok := bed.FindStack(name)
 	if ok {
 		return d, nil
@@ -178,7 +178,7 @@ func described(bed *testbed.Testbed, name string) (stack.Description, error) {
 	if _, broken := bed.Stacks(); broken != nil && strings.Contains(broken.Error(), "/"+name+"/stack.yaml") {
 		return d, exit{exitUsage, broken}
 	}
-	return d, exit{exitUsage, unknownStack(bed, name)}
+	return d, exit{exitUsage, unknownStack(bed, verb, name)}
 }
 
 // A checkedStack is what the kit found of one stack.

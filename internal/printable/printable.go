@@ -1,7 +1,7 @@
 // Package printable makes text of strangers harmless where it is shown: in a
 // terminal, in a text file that somebody prints there, in a cell of a
-// spreadsheet. It does not escape for a markup; HTML, LaTeX and Markdown do so
-// themselves.
+// spreadsheet, in a command that somebody copies into a shell. It does not
+// escape for a markup; HTML, LaTeX and Markdown do so themselves.
 package printable
 
 import (

@@ -40,6 +40,18 @@ func TestCell(t *testing.T) {
 	}
 }
 
+// A shell reads each as one word, and as it is.
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		"results/s/001": "results/s/001", "factors.n=5": "factors.n=5", "": "''", "my stacks": "'my stacks'",
+		"it's": `'it'\''s'`, "$(rm x)": "'$(rm x)'", "~/x": "'~/x'", "a\nb": "'a\nb'", "é": "'é'",
+	} {
+		if got := Quoted(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
 // However the text is cut into writes, the same comes out, and no harm in it.
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b[2Jµ漢\u202e\xff", 3)

@@ -11,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -186,13 +187,7 @@ func (r *Report) StudyIn(dir string, but ...string) string {
 }
 
 // Quoted is a word as a shell reads it.
-func Quoted(path string) string {
-	special := func(c rune) bool { return !bare(c) && !strings.ContainsRune("=%:@", c) }
-	if path != "" && !strings.ContainsFunc(path, special) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
+func Quoted(word string) string { return printable.Quoted(word) }
 
 // bare reports whether a character means itself to a shell and in YAML.
 func bare(c rune) bool {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/stacks/reference"
@@ -70,9 +72,25 @@ func (b *Testbed) StackState(ctx context.Context, d stack.Description) string {
 		return missing[0].String()
 	}
 	if !d.Built() {
-		return "it is not built; run: edgegauge stacks build " + d.Name
+		return "it is not built; run: edgegauge stacks build " + printable.Quoted(d.Name) + b.givenFor(d)
 	}
 	return ""
+}
+
+// givenFor are the words by which another command finds a stack that this one was given; empty: it finds it without.
+func (b *Testbed) givenFor(d stack.Description) string {
+	for _, f := range b.Options.Stacks {
+		if f.Given && f.holds(d) {
+			return " --stacks " + printable.Quoted(f.Path)
+		}
+	}
+	return ""
+}
+
+// holds says whether a stack lies in the folder.
+func (f Folder) holds(d stack.Description) bool {
+	dir, err := filepath.Abs(f.Path)
+	return err == nil && dir == filepath.Dir(d.Dir)
 }
 
 // stackFacts is what a study must know of a stack.

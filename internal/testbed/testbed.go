@@ -49,6 +49,8 @@ type Folder struct {
 	// Trusted says that programs described there may be run to find out whether they
 	// are there: the folder came with the installation, or the user named it.
 	Trusted bool
+	// Given says that it was named for this command alone, by --stacks: the next one must name it again.
+	Given bool
 }
 
 // A Version is a stack that lies in no folder of stacks.
@@ -92,8 +94,11 @@ func Local(version string, stacks ...string) (Options, error) {
 	if !sameAsOne("stacks", o.Stacks) {
 		o.Stacks = append(o.Stacks, Folder{Path: "stacks"})
 	}
-	for _, dir := range append(filepath.SplitList(os.Getenv("EDGEGAUGE_STACKS")), stacks...) {
+	for _, dir := range filepath.SplitList(os.Getenv("EDGEGAUGE_STACKS")) {
 		o.Stacks = append(o.Stacks, Folder{Path: dir, Trusted: true})
+	}
+	for _, dir := range stacks {
+		o.Stacks = append(o.Stacks, Folder{Path: dir, Trusted: true, Given: true})
 	}
 	o.Devices = append(o.Devices, filepath.SplitList(os.Getenv("EDGEGAUGE_DEVICES"))...)
 	o.Links = append(o.Links, filepath.SplitList(os.Getenv("EDGEGAUGE_LINKS"))...)

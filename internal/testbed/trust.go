@@ -140,10 +140,7 @@ func (b *Testbed) Trusts(d stack.Description) bool {
 	if i := slices.IndexFunc(b.Options.Versions, func(v Version) bool { return v.Name == d.Name }); i >= 0 {
 		return b.Options.Versions[i].Trusted
 	}
-	return slices.ContainsFunc(b.Options.Stacks, func(f Folder) bool {
-		dir, err := filepath.Abs(f.Path)
-		return err == nil && f.Trusted && dir == filepath.Dir(d.Dir)
-	})
+	return slices.ContainsFunc(b.Options.Stacks, func(f Folder) bool { return f.Trusted && f.holds(d) })
 }
 
 // installed says whether a study came with the installation.
