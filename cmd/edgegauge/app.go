@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -106,7 +107,11 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 		return bed, study.Plan{}, nil, exit{exitUsage, err}
 	}
 	p, left, err := plan(bed, ctx, file, text, kept, sets...)
-	if err != nil {
+	var found study.Errors
+	switch {
+	case errors.As(err, &found):
+		return bed, p, text, obstacles(found)
+	case err != nil:
 		return bed, p, text, exit{exitUsage, err}
 	}
 	if len(left) > 0 {

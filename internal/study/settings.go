@@ -221,7 +221,7 @@ func stack(at func(*Setup) *string) func(*reader, string, *node) (Setting, bool)
 			return Setting{}, false
 		}
 		if facts.Missing != "" {
-			r.fail(n.pos, fmt.Sprintf("stack %q cannot run here", v), facts.Missing)
+			r.errs.add(Error{Pos: n.pos, What: fmt.Sprintf("stack %q cannot run here", v), Advice: facts.Missing, Here: true})
 			return Setting{}, false
 		}
 		s := fixed(v, n.pos, facts.Name, at)
