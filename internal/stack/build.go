@@ -21,9 +21,24 @@ import (
 
 // Missing lists the needs that are not met, each with the command that installs
 // it; what the user must bring comes last.
-func (d Description) Missing(ctx context.Context) []Need {
+func (d Description) Missing(ctx context.Context) []Need { return d.Unmet(ctx, d.NeedsNow()) }
+
+// NeedsNow are the needs of this machine as the stack lies here: what only builds it may be gone once it is built. Where
+// no command begins with a program that is needed, as where a script starts it, nobody knows which those are.
+func (d Description) NeedsNow() []Need {
+	if len(d.Build.Command) == 0 || d.Build.Native || !d.Built() {
+		return d.Needs
+	}
+	if run := d.RunNeeds(); slices.ContainsFunc(run, func(n Need) bool { return n.Program != "" }) {
+		return run
+	}
+	return d.Needs
+}
+
+// Unmet lists those of needs that are not met, as Missing does.
+func (d Description) Unmet(ctx context.Context, needs []Need) []Need {
 	var out, bring []Need
-	for _, n := range d.Needs {
+	for _, n := range needs {
 		switch met := n.met(ctx, d.Dir); {
 		case met:
 		case n.Brought:

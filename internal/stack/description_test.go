@@ -178,6 +178,62 @@ func TestMissingNeeds(t *testing.T) {
 	}
 }
 
+// Once it is built, a stack needs no compiler here; it does again when an input has changed, or where nobody knows which
+// needs are those of its programs.
+func TestABuiltStackNeedsNoCompiler(t *testing.T) {
+	needs := "needs: [{program: sh, install: x}, {program: no-such-compiler, install: get one}]\n"
+	yaml := strings.Replace(strings.Replace(good, "needs: [{program: sh, install: apt-get install dash}]\n", "", 1),
+		"[prog, ", "[sh, ", 1)
+	build := func(yaml string) (string, Description) {
+		t.Helper()
+		dir := folder(t, yaml)
+		d, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Make(t.Context(), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Replace(yaml, "serve:", needs+"serve:", 1)
+		if err := os.WriteFile(filepath.Join(dir, "stack.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if d, err = Read(dir); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := d.inputs() // as if it had been built with these needs
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(d.stamp(), []byte(sum), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir, d
+	}
+	missing := func(d Description) (names []string) {
+		for _, n := range d.Missing(t.Context()) {
+			names = append(names, n.Program)
+		}
+		return names
+	}
+	dir, d := build(yaml)
+	if got := missing(d); len(got) > 0 {
+		t.Errorf("built: %v is missing", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("input 2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := missing(d); len(got) != 1 || got[0] != "no-such-compiler" {
+		t.Errorf("with a changed input: got %v, want the compiler", got)
+	}
+	if _, d = build(strings.Replace(yaml, "[sh, \"-Xmx", "[./start, \"-Xmx", 1)); len(missing(d)) != 1 {
+		t.Errorf("started by a script: got %v, want the compiler", missing(d))
+	}
+	if _, d = build(strings.Replace(yaml, "inputs: [in]", "inputs: [in], native: true", 1)); len(missing(d)) != 1 {
+		t.Errorf("native: got %v, want the compiler", missing(d))
+	}
+}
+
 // A need is tried for no longer than its program takes, though a child of it keeps the output open.
 func TestNeedWhoseProgramLeavesAChild(t *testing.T) {
 	t.Parallel()

@@ -167,17 +167,17 @@ func (b *Testbed) installed(file string) bool {
 // asked again.
 func (b *Testbed) missing(ctx context.Context, d stack.Description) []stack.Need {
 	trusted := b.Trusts(d)
-	d.Needs = slices.DeleteFunc(slices.Clone(d.Needs), func(n stack.Need) bool {
+	needs := slices.DeleteFunc(slices.Clone(d.NeedsNow()), func(n stack.Need) bool {
 		_, found := b.found.Load(versionOf(n))
 		return found && trusted
 	})
 	if !trusted {
-		for i := range d.Needs {
-			d.Needs[i].Args = nil
+		for i := range needs {
+			needs[i].Args = nil
 		}
 	}
-	missing := d.Missing(ctx)
-	for _, n := range d.Needs {
+	missing := d.Unmet(ctx, needs)
+	for _, n := range needs {
 		version := versionOf(n)
 		lacks := slices.ContainsFunc(missing, func(m stack.Need) bool { return versionOf(m) == version })
 		if version != "" && !lacks && ctx.Err() == nil {
