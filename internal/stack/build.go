@@ -183,6 +183,10 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 	if err := d.removeUnlisted(); err != nil {
 		return false, err
 	}
+	// From here on the products may be of either: to whom the old inputs are given back, they must not be up to date.
+	if err := os.Remove(d.stamp()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
 	var tail tailWriter
 	cmd := exec.CommandContext(ctx, d.Build.Command[0], d.Build.Command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = d.Dir, io.MultiWriter(log, &tail), io.MultiWriter(log, &tail)

@@ -178,6 +178,45 @@ func TestMissingNeeds(t *testing.T) {
 	}
 }
 
+// A build that fails, or is ended, in its middle leaves products of two sources. With the old source again they are no
+// more up to date.
+func TestAHalfBuildIsNoBuild(t *testing.T) {
+	dir := folder(t, strings.Replace(good, "cp in build/out && echo built",
+		"cp in build/out && if grep -q bad in; then exit 3; fi && cp in build/other", 1))
+	d, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "in"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := func() bool {
+		t.Helper()
+		did, err := d.Make(t.Context(), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return did
+	}
+	if !made() {
+		t.Error("it was built before")
+	}
+	write("bad")
+	if _, err := d.Make(t.Context(), io.Discard); err == nil {
+		t.Fatal("the bad source was built")
+	}
+	write("input 1")
+	if d.Built() || !made() {
+		t.Error("what the bad source left counts as built from the good one")
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "build/out")); string(text) != "input 1" {
+		t.Errorf("the product is of %q (%v)", text, err)
+	}
+}
+
 // Once it is built, a stack needs no compiler here; it does again when an input has changed, or where nobody knows which
 // needs are those of its programs.
 func TestABuiltStackNeedsNoCompiler(t *testing.T) {
