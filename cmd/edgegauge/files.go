@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // openFile opens a file that a person named, for reading; kinds are endings of those that may be meant by a folder.
@@ -43,10 +45,36 @@ func creatable(flag, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return exit{exitUsage, fmt.Errorf("%s %s is a folder; name a file", flag, path)}
 	}
+	if stays(path) {
+		return nil
+	}
 	if err := writable(filepath.Dir(path)); err != nil {
 		return exit{exitUsage, fmt.Errorf("%s %s: %w", flag, path, err)}
 	}
 	return nil
+}
+
+// stays says whether what is at a path is written to, not replaced: a link, /dev/stdout, a pipe. In its place nobody
+// wants a file.
+func stays(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && !info.Mode().IsRegular()
+}
+
+// putFile writes the file that a flag names, whole or not at all where it can be replaced.
+func putFile(path string, write func(io.Writer) error) error {
+	if !stays(path) {
+		return store.Replace(path, write)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	buf := bufio.NewWriter(f)
+	if err = write(buf); err == nil {
+		err = buf.Flush()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // turnWithin is how long a command waits for others that change the same files.

@@ -16,7 +16,6 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/report"
-	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/radios"
 )
 
@@ -133,7 +132,7 @@ servers and money. --battery is then optional.`,
 			out.Each = each
 			if svg != "" {
 				writes()
-				if err := store.Replace(svg, out.Picture().File); err != nil {
+				if err := putFile(svg, out.Picture().File); err != nil {
 					return exit{exitUsage, fmt.Errorf("--svg: %w", err)}
 				}
 			}

@@ -56,7 +56,7 @@ side by side, those that repeat it with what agrees.`,
 			emit := func(write func(io.Writer) error) error {
 				if out != "" {
 					writes()
-					return store.Replace(out, write)
+					return putFile(out, write)
 				}
 				return write(cmd.OutOrStdout())
 			}
