@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,11 @@ exit code is 1 if any differs. With fewer replications (--set design.replication
 
 // repeat runs the study that is kept in a results directory.
 func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
+	if info, err := os.Lstat(filepath.Clean(f.like)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if real, err := filepath.EvalSymlinks(f.like); err == nil {
+			f.like = real // results/latest leads to the repetition as soon as it begins
+		}
+	}
 	kept, err := soundReport(f.like)
 	if err != nil {
 		return err
@@ -137,6 +143,9 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	defer closeExperiment(e)
 	if like != nil {
 		a.tellEarlier(e)
+		if f.out == "" { // the same command would begin another
+			a.resumeWith = fmt.Sprintf(" with --like %s --out %s", report.Quoted(f.like), report.Quoted(e.Dir))
+		}
 	}
 	var watchers []func(lab.Progress)
 	if f.page != "" {
@@ -359,7 +368,7 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...fun
 // finish says that a run was stopped, or writes the report's files.
 func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab.Outcome, *report.Report, error) {
 	if errors.Is(err, lab.ErrStopped) {
-		with := ""
+		with := a.resumeWith
 		if e.Lab.Plan.Study.OfVersions() { // beyond its pilot it is another study than the command begins with
 			with = " with --out " + report.Quoted(e.Dir)
 		}
