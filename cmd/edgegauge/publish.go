@@ -280,7 +280,11 @@ func publishable(dir string) (crate.Part, error) {
 		part.Title = r.Study.Question
 	}
 	if len(last.Overrides) > 0 {
-		part.Description += " The study was run with --set " + strings.Join(last.Overrides, " --set ") + "."
+		part.Description += " The study was run with"
+		for _, set := range last.Overrides {
+			part.Description += " --set " + report.Quoted(set)
+		}
+		part.Description += "."
 	}
 	if part.Files, err = filesOf(whole); err != nil {
 		return refuse(err)

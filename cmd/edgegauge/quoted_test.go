@@ -14,6 +14,8 @@ func TestProposedCommandsAreQuoted(t *testing.T) {
 	t.Parallel()
 	o := newOwn(t)
 	o.write(t, "my study.yaml", one)
+	o.write(t, "hopeless.yaml", "study: s\nservice: monitor\nstack: phantom\noptions: {processing: 600ms}\nrequests: 1\n"+
+		"retries: 0\ntimeouts: {request: 300ms}\ndesign: {replications: 1, warmup: 0}\n")
 	kept, plan, err := fabricated.Create(filepath.Join(o.dir, "half done"), fabricated.Study(2, 4, 20))
 	ok(t, err)
 	ok(t, fabricated.Trial(kept, plan.Trials[0], 20, nil))
@@ -35,6 +37,7 @@ func TestProposedCommandsAreQuoted(t *testing.T) {
 		{[]string{"man", "my man"}, "mkdir -p 'my man'"},
 		{[]string{"stacks", "check", "my stacks/theirs"}, "edgegauge stacks check theirs --stacks '" + o.dir + "/my stacks'"},
 		{[]string{"stacks", "build", "my stacks/theirs"}, "edgegauge stacks build theirs --stacks '" + o.dir + "/my stacks'"},
+		{[]string{"run", "hopeless.yaml", "--quiet", "--out", "a b"}, "run again with --set retries=1 --out 'a b'"},
 		{[]string{"stacks", "new", "mine", "--lang", "python", "--in", "new stacks"}, "--stacks 'new stacks'"},
 	} {
 		if out, _ := o.run(t, x.args...); !strings.Contains(out, x.want) {

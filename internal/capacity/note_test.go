@@ -330,7 +330,8 @@ func TestALostTrialIsNamed(t *testing.T) {
 	for dir, wants := range map[string][]string{
 		"r/1": {"1 trial could not be measured", "logs are below r/1", "\n  trial 4: it rained; see trials/0004/call.log (3",
 			"after 3 invalid attempts", "the same command again with --set retries=5 --out r/1: "},
-		"": {"before the first trial", "logs are not kept", "run the same command again"},
+		"a b/1": {"logs are below a b/1", "--set retries=5 --out 'a b/1': "},
+		"":      {"before the first trial", "logs are not kept", "run the same command again"},
 	} {
 		err := lost(o, dir, 2)
 		for _, want := range wants {

@@ -13,6 +13,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -308,7 +309,8 @@ func (e *Experiment) Outcome() (lab.Outcome, error) {
 		}
 	}
 	if n := len(out.Missing); n > 0 {
-		out.Advice = "fix the cause and run again with more retries, such as --set retries=5 --out " + e.Dir
+		out.Advice = "fix the cause and run again with more retries, such as --set retries=5 --out " +
+			printable.Quoted(e.Dir)
 	}
 	for _, t := range lacking {
 		if of := fmt.Sprint(t.Treatment); !measured[of] {
