@@ -22,12 +22,17 @@ func (f Forecasts) Picture() Picture {
 	fmt.Fprintf(&b, `<text class="fig-name" x="0" y="14">%s</text>`, html.EscapeString(f.title()))
 	says := []string{f.title()}
 	top := forecastHead
-	for _, r := range f.Rows {
+	names := make([]string, len(f.Rows))
+	for i, r := range f.Rows {
+		names[i] = r.Name
+	}
+	names = cutApart(names, rowLetters)
+	for row, r := range f.Rows {
 		if r.Err != nil {
 			continue
 		}
 		life := fmt.Sprintf("%s (%s)", r.life(), r.within("bound: "))
-		openRow(&b, r.Name, life, false, top)
+		openRow(&b, names[row], life, false, top)
 		at := 0.0
 		parts := make([]string, 0, len(r.Parts))
 		for i, q := range r.Parts {

@@ -238,6 +238,33 @@ func TestShortenedNamesStayApart(t *testing.T) {
 	}
 }
 
+// So do those in the rows of a picture, which are cut in the middle as long as that tells them apart.
+func TestNamesOfRowsStayApart(t *testing.T) {
+	for _, x := range []struct{ names, want []string }{
+		{[]string{"short", "longer than ten", "longer even"}, []string{"short", "longe… ten", "longe…even"}},
+		{[]string{"aaaaaaXaaaaaaaa", "aaaaaaYaaaaaaaa", "b"}, []string{"aaaaaaXaa…", "aaaaaaYaa…", "b"}},
+		{[]string{"aaaaaaaaaXaaaaa", "aaaaaaaaaYaaaaa"}, []string{"…aaaXaaaaa", "…aaaYaaaaa"}},
+		{[]string{"aaaaaaaaaaXaaaaaaaaaa", "aaaaaaaaaaYaaaaaaaaaa"}, []string{"aaaaaaaaaaXaaaaaaaaaa",
+			"aaaaaaaaaaYaaaaaaaaaa"}},
+		{[]string{"twice the same name", "twice the same name"}, []string{"twice…name", "twice…name"}},
+	} {
+		if got := cutApart(x.names, 10); !slices.Equal(got, x.want) {
+			t.Errorf("%q: got %q, want %q", x.names, got, x.want)
+		}
+	}
+	long := strings.Repeat("a", 25)
+	var b strings.Builder
+	row := func(name string) ChartRow { return ChartRow{Name: name, Points: []float64{1}, Center: 1} }
+	if err := figureWith(row(long+"-one-"+long), row(long+"-two-"+long)).File(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-one-", "-two-"} {
+		if !strings.Contains(b.String(), ">"+long+want) {
+			t.Errorf("the picture has no row %s: %s", want, b.String())
+		}
+	}
+}
+
 // What is said of one treatment is said of another, too, though its name is the end of the first one's.
 func TestDoubtsOfNamesThatEndAlike(t *testing.T) {
 	r := reportOfRan(t, ran{"libcoap", 1, []float64{1, 2, 3}}, ran{"coap", 1, []float64{1, 2, 3}})

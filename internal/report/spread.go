@@ -33,7 +33,7 @@ func (r *Report) distributions(p Panel) (Picture, bool) {
 	a := newAxis(reach)
 	pic := Picture{ID: p.ID() + "-distribution", Height: topMargin + shapeRow*len(rows) + axisHeight}
 	var b strings.Builder
-	says := []string{}
+	says, names := []string{}, r.rowNames()
 	a.grid(&b, p.Unit, pic.Height-axisHeight)
 	for i, d := range rows {
 		t := r.Treatments[d.Treatment]
@@ -41,7 +41,7 @@ func (r *Report) distributions(p Panel) (Picture, bool) {
 		value := fmt.Sprintf("p50 %s · p95 %s", Format(q[0], p.Unit), Format(q[1], p.Unit))
 		says = append(says, fmt.Sprintf("%s %s · max %s", t.Name(), value, Format(q[2], p.Unit)))
 		top := topMargin + i*shapeRow
-		openRow(&b, t.Name(), value, r.isFloor(t.Stack), top)
+		openRow(&b, names[d.Treatment], value, r.isFloor(t.Stack), top)
 		d.draw(&b, a, top+shapeTop)
 		if a.shows(q[0]) {
 			fmt.Fprintf(&b, `<line class="fig-median" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.at(q[0])),
@@ -53,6 +53,15 @@ func (r *Report) distributions(p Panel) (Picture, bool) {
 		strings.Join(says, "; ")
 	pic.body = b.String()
 	return pic, true
+}
+
+// rowNames are the names of the treatments as rows of a picture have them.
+func (r *Report) rowNames() []string {
+	names := make([]string, len(r.Treatments))
+	for i, t := range r.Treatments {
+		names[i] = t.Name()
+	}
+	return cutApart(names, rowLetters)
 }
 
 // draw draws the histogram, the highest bin as high as the row.
@@ -92,7 +101,7 @@ func (r *Report) courses(p Panel) (Picture, bool) {
 	pic := Picture{ID: p.ID() + "-course"}
 	var b strings.Builder
 	var says []string
-	n := 0
+	n, names := 0, r.rowNames()
 	for i, t := range r.Treatments {
 		d, ok := r.Distribution(i, p)
 		if !ok {
@@ -100,7 +109,7 @@ func (r *Report) courses(p Panel) (Picture, bool) {
 		}
 		value := "last third " + times2(d.drift()) + " the first"
 		says = append(says, t.Name()+" "+value)
-		openRow(&b, t.Name(), value, r.isFloor(t.Stack), topMargin+n*shapeRow)
+		openRow(&b, names[i], value, r.isFloor(t.Stack), topMargin+n*shapeRow)
 		d.drawCourse(&b, topMargin+n*shapeRow+shapeTop)
 		b.WriteString("</g>")
 		n++

@@ -76,8 +76,12 @@ func (f Chart) Picture() Picture {
 	p := Picture{ID: f.ID, Says: f.describe(), Height: topMargin + rowHeight*len(f.Rows) + axisHeight}
 	var b strings.Builder
 	a.grid(&b, f.Unit, p.Height-axisHeight)
+	names := make([]string, len(f.Rows))
 	for i, row := range f.Rows {
-		row.draw(&b, a, f.Unit, topMargin+i*rowHeight, max(20, mostTrials/len(f.Rows)))
+		names[i] = row.Name
+	}
+	for i, name := range cutApart(names, rowLetters) {
+		f.Rows[i].draw(&b, name, a, f.Unit, topMargin+i*rowHeight, max(20, mostTrials/len(f.Rows)))
 	}
 	p.body = b.String()
 	return p
@@ -111,8 +115,8 @@ func (a axis) grid(b *strings.Builder, unit string, bottom int) {
 	}
 }
 
-func (r ChartRow) draw(b *strings.Builder, a axis, unit string, top, most int) {
-	openRow(b, r.Name, r.Value, r.IsFloor, top)
+func (r ChartRow) draw(b *strings.Builder, name string, a axis, unit string, top, most int) {
+	openRow(b, name, r.Value, r.IsFloor, top)
 	mid := top + stripMid
 	if a.shows(r.Floor) {
 		x := percent(a.at(r.Floor))
@@ -144,6 +148,9 @@ func (r ChartRow) draw(b *strings.Builder, a axis, unit string, top, most int) {
 	b.WriteString("</g>")
 }
 
+// rowLetters are the characters of a name that a row has room for, beside its value.
+const rowLetters = 42
+
 // openRow begins a row's group with its texts: the name at the left, the value
 // at the right. The caller closes the group.
 func openRow(b *strings.Builder, name, value string, isFloor bool, top int) {
@@ -152,7 +159,7 @@ func openRow(b *strings.Builder, name, value string, isFloor bool, top int) {
 		class = ` class="fig-isfloor"`
 	}
 	fmt.Fprintf(b, `<g%s><text class="fig-name" x="0" y="%d">%s</text><text class="fig-value" x="100%%" y="%d">%s</text>`,
-		class, top+labelBase, html.EscapeString(shortenMiddle(name, 42)), top+labelBase, html.EscapeString(value))
+		class, top+labelBase, html.EscapeString(name), top+labelBase, html.EscapeString(value))
 }
 
 // says is what hovering a point shows.
@@ -203,6 +210,36 @@ func shortenMiddle(s string, most int) string {
 	}
 	head := most / 2
 	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
+}
+
+// shortenHead keeps the end.
+func shortenHead(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return "…" + string(r[len(r)-(most-1):])
+	}
+	return s
+}
+
+// cutApart are names of at most so many characters, cut in the middle. Those that would then be alike and are not are
+// cut at another place; where that does not tell them apart either, they stay whole.
+func cutApart(names []string, most int) []string {
+	out, done := slices.Clone(names), make([]bool, len(names))
+	for _, cut := range []func(string, int) string{shortenMiddle, shorten, shortenHead} {
+		of, several := map[string]string{}, map[string]bool{}
+		for i, n := range names {
+			if short := cut(n, most); !done[i] {
+				was, seen := of[short]
+				several[short] = several[short] || seen && was != n
+				of[short] = n
+			}
+		}
+		for i, n := range names {
+			if short := cut(n, most); !done[i] && !several[short] {
+				out[i], done[i] = short, true
+			}
+		}
+	}
+	return out
 }
 
 // shortened are names of at most so many characters. Names that differ, as those of treatments that begin alike, stay

@@ -37,7 +37,7 @@ func waterfall(id, name string, bars []Bar) (Picture, axis) {
 		top := topMargin + i*rowHeight
 		value := Format(x.To-x.From, "s")
 		says = append(says, x.Name+" "+value)
-		openRow(&b, x.Name, value, false, top)
+		openRow(&b, shortenMiddle(x.Name, rowLetters), value, false, top)
 		from, to := a.clamp(x.From), a.clamp(x.To)
 		fmt.Fprintf(&b, `<rect class="%s" x="%s" width="%s" y="%d" height="14"/>`, x.Class, percent(from),
 			percent(max(to-from, 0.002)), top+stripMid-5)
@@ -145,7 +145,7 @@ func Spread(id, name string, f *measure.Field, values []int64) Picture {
 	value := fmt.Sprintf("p50 %s · p95 %s", Format(q[2], f.Response.Unit), Format(q[3], f.Response.Unit))
 	var b strings.Builder
 	a.grid(&b, f.Response.Unit, pic.Height-axisHeight)
-	openRow(&b, name, value, false, topMargin)
+	openRow(&b, shortenMiddle(name, rowLetters), value, false, topMargin)
 	d.draw(&b, a, topMargin+shapeTop)
 	if a.shows(q[2]) {
 		fmt.Fprintf(&b, `<line class="fig-median" x1="%s" x2="%s" y1="%d" y2="%d"/>`, percent(a.at(q[2])),
