@@ -44,7 +44,8 @@ func TestWhatEachTrialWouldFailOf(t *testing.T) {
 		{"stack: reference/rest-json\nn: 5\ntimeouts: {ready: 1ms}", "timeouts.ready of 1ms is shorter"},
 		{"stack: reference/rest-json\nn: 5\ntimeouts: {ready: 100ms}", ""},
 		{"stack: rest-json\nn: 5\nlink: {delay: 500ms}\nrequests: 700\ntimeouts: {request: 30s}",
-			"700 requests and their warm-up take 11m40s at least behind this link, whose round trip is 1s or more"},
+			"700 requests and their warm-up take 11m40s at least behind this link, whose round trip is 1s or more: too long " +
+				"for timeouts.trial, 10m; lower"},
 		{"stack: rest-json\nn: 5\nlink: {delay: 500ms}\nrequests: 700\ntimeouts: {trial: 20m}", ""},
 		{"stack: rest-json\nn: 5\nlink: {delay: 500ms}\nrequests: 700\nconcurrency: 2", ""},
 		{"stack: rest-json\nn: 5\nlink: {delay: 500ms}\nrequests: 500\ndesign: {warmup: 200}", "500 requests and"},

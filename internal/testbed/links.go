@@ -61,8 +61,9 @@ func (x *assembly) seeLength() {
 				"link")
 			continue
 		case roundTrip(l) >= patience:
-			x.fault(t, fmt.Sprintf("link %s has a round trip of %v or more, so no answer arrives within timeouts.request, %v",
-				t.Setup.Link.Text, roundTrip(l), patience), "raise timeouts: {request: …}", "link")
+			x.fault(t, fmt.Sprintf("link %s has a round trip of %s or more, so no answer arrives within timeouts.request, %s",
+				t.Setup.Link.Text, study.DurationText(roundTrip(l)), study.DurationText(patience)),
+				"raise timeouts: {request: …}", "link")
 			continue
 		case t.Setup.Population.Devices > 0:
 			continue
@@ -70,11 +71,13 @@ func (x *assembly) seeLength() {
 		if least := leastTime(t.Setup, l, warmUp); least >= limit {
 			what, keys := fmt.Sprintf("%d requests and their warm-up", t.Setup.Requests), []string{"requests", "link"}
 			if t.Setup.Duration > 0 {
-				what = fmt.Sprintf("a duration of %v and a warm-up of %d requests", t.Setup.Duration, warmUp.Requests)
+				what = fmt.Sprintf("a duration of %s and a warm-up of %d requests", study.DurationText(t.Setup.Duration),
+					warmUp.Requests)
 				keys[0] = "duration"
 			}
-			x.fault(t, fmt.Sprintf("%s take %v at least behind this link, whose round trip is %v or more: too long for "+
-				"timeouts.trial, %v", what, least.Round(time.Second), roundTrip(l), limit),
+			x.fault(t, fmt.Sprintf("%s take %s at least behind this link, whose round trip is %s or more: too long for "+
+				"timeouts.trial, %s", what, study.DurationText(least.Round(time.Second)), study.DurationText(roundTrip(l)),
+				study.DurationText(limit)),
 				"lower requests or design: {warmup: …}, or raise timeouts: {trial: …}", keys...)
 		}
 	}
@@ -114,6 +117,7 @@ func (x *assembly) tooSlow(t study.Trial, body int64) string {
 	if least < patience {
 		return ""
 	}
-	return fmt.Sprintf("a message of %d B and its answer take %v at least over link %s, so none arrives within "+
-		"timeouts.request, %v", body, least.Round(time.Millisecond), t.Setup.Link.Text, patience)
+	return fmt.Sprintf("a message of %d B and its answer take %s at least over link %s, so none arrives within "+
+		"timeouts.request, %s", body, study.DurationText(least.Round(time.Millisecond)), t.Setup.Link.Text,
+		study.DurationText(patience))
 }

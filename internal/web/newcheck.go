@@ -123,8 +123,8 @@ func (s *Server) foreseen(p study.Plan) []string {
 		}
 		if pace := paceOf(f.place); pace > 0 {
 			all := max((pace+p.Study.Design.CoolDown)*time.Duration(len(waves)), p.Study.Design.Spread)
-			out = append(out, fmt.Sprintf("about %v if its trials take as long as those in %s: %s each",
-				all.Round(time.Second), f.Shown(), report.Format(pace.Seconds(), "s")))
+			out = append(out, fmt.Sprintf("about %s if its trials take as long as those in %s: %s each",
+				study.DurationText(all.Round(time.Second)), f.Shown(), report.Format(pace.Seconds(), "s")))
 			if size := f.size() / int64(f.Valid); size > 0 {
 				out = append(out, fmt.Sprintf("about %s of disk, %s each", report.Format(float64(size)*float64(len(p.Trials)), "B"),
 					report.Format(float64(size), "B")))
