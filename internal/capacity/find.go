@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
@@ -72,8 +74,9 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	s.base = p.Study
 	if n := s.base.Treatments(); n != 1 {
 		return none, Refused{fmt.Errorf("%s has %d treatments, and a capacity is of one: choose the levels with --set, "+
-			"for example --set %s=%s", q.File, n, s.base.Factors[0].Name, s.base.Factors[0].Levels[0].Text)}
+			"for example%s", q.File, n, choosing(p))}
 	}
+	s.levels = levelsOf(p)
 	if s.base.Time == study.Instructions {
 		return none, Refused{fmt.Errorf("%s counts instructions; a capacity needs a clock", q.File)}
 	}
@@ -107,11 +110,53 @@ func leastRate(needs int, length time.Duration) float64 {
 	return rate
 }
 
+// choosing are the words of a command that leave a study the first trial's treatment. A level that sets several things,
+// or another one than its factor is called after, is left by excluding all others.
+func choosing(p study.Plan) (words string) {
+	var others []string
+	for i, l := range levelsOf(p) {
+		f := p.Study.Factors[i]
+		if isSetting(f, l) {
+			words += " --set " + printable.Quoted(f.Name+"="+l.Text)
+			continue
+		}
+		var names []string
+		for _, other := range f.Levels {
+			if other.Text != l.Text {
+				names = append(names, strconv.Quote(other.Text))
+			}
+		}
+		others = append(others, fmt.Sprintf("{%s: [%s]}", f.Name, strings.Join(names, ", ")))
+	}
+	if others != nil {
+		words += " --set " + printable.Quoted("exclude=["+strings.Join(others, ", ")+"]")
+	}
+	return words
+}
+
+// shaped are settings whose value may be a mapping, of which a level's text is only the name.
+var shaped = []string{"link", "request", "reconnect", "outage", "mix", "sleep", "leave_out"}
+
+// isSetting reports whether a level's text is a value of the setting that its factor is called after: --set may fix it.
+func isSetting(f study.Factor, l study.Level) bool {
+	return len(l.Sets) == 1 && l.Sets[0].Key == f.Name && l.Text == l.Sets[0].Value.Text && !slices.Contains(shaped, f.Name)
+}
+
+// levelsOf are the levels of the first trial of a plan, of each factor: a study may exclude others.
+func levelsOf(p study.Plan) []study.Level {
+	levels := make([]study.Level, len(p.Study.Factors))
+	for i, f := range p.Study.Factors {
+		at := slices.IndexFunc(f.Levels, func(l study.Level) bool { return l.Text == p.Trials[0].Treatment[i].Text })
+		levels[i] = f.Levels[at]
+	}
+	return levels
+}
+
 // fixes reports whether the study gives a setting, fixed or as a factor.
 func (s *studied) fixes(name string) bool {
 	named := func(x study.Setting) bool { return x.Key == name }
-	return slices.ContainsFunc(s.base.Fixed, named) || slices.ContainsFunc(s.base.Factors, func(f study.Factor) bool {
-		return slices.ContainsFunc(f.Levels[0].Sets, named)
+	return slices.ContainsFunc(s.base.Fixed, named) || slices.ContainsFunc(s.levels, func(l study.Level) bool {
+		return slices.ContainsFunc(l.Sets, named)
 	})
 }
 
@@ -119,9 +164,9 @@ func (s *studied) fixes(name string) bool {
 // becomes fixed: the rate is the one factor.
 func (s *studied) loadOf() []string {
 	load := []string{"duration=" + s.asked.Length.String(), "design.replications=1", "design.precision=off"}
-	for _, f := range s.base.Factors {
-		if len(f.Levels[0].Sets) == 1 && f.Levels[0].Sets[0].Key == f.Name {
-			load = append(load, f.Name+"="+f.Levels[0].Text)
+	for i, f := range s.base.Factors {
+		if l := s.levels[i]; isSetting(f, l) {
+			load = append(load, f.Name+"="+l.Text)
 		}
 	}
 	if !s.fixes("concurrency") {

@@ -22,12 +22,13 @@ import (
 type studied struct {
 	Host
 	asked  Question
-	base   study.Study  // as the file and the user have it
-	load   []string     // settings of every trial
-	setup  *study.Setup // of a trial, but for how high its rate is
-	dir    string       // of the results; empty: Host.Open chooses
-	noted  func() error // says beside the results where the search stands
-	judged []judged     // trials, in the order in which they were planned
+	base   study.Study   // as the file and the user have it
+	levels []study.Level // of its one treatment, of each factor
+	load   []string      // settings of every trial
+	setup  *study.Setup  // of a trial, but for how high its rate is
+	dir    string        // of the results; empty: Host.Open chooses
+	noted  func() error  // says beside the results where the search stands
+	judged []judged      // trials, in the order in which they were planned
 	out    *Answer
 }
 

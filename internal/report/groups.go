@@ -93,9 +93,9 @@ var loads = []string{"rate", "concurrency", "arrival", "requests", "duration", "
 // bears: nobody chooses among them.
 func (r *Report) VariesLoadAlone() bool {
 	varies := false
-	for _, f := range r.Study.Factors {
-		if len(f.Levels) < 2 {
-			continue
+	for i, f := range r.Study.Factors {
+		if !slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return t.Levels[i] != r.Treatments[0].Levels[i] }) {
+			continue // it has one level, or exclusions leave one
 		}
 		for _, l := range f.Levels {
 			if len(l.Sets) == 0 || slices.ContainsFunc(l.Sets, func(s study.Setting) bool {

@@ -91,21 +91,30 @@ func (s Study) block(b int) []Trial {
 	return trials
 }
 
-// Sequence is a plan whose blocks hold chosen levels of the one factor that the study
-// varies, each block in the order given: for searches, whose trials follow from those before.
-// A level that the study does not have is an error.
+// Sequence is a plan whose blocks hold chosen levels of the study's last factor, each block in the
+// order given: for searches, whose trials follow from those before. A level that the study does not have is an error,
+// and so is one with several treatments: of the other factors, exclusions leave one.
 func Sequence(s Study, blocks [][]string) (Plan, error) {
 	p := Plan{Study: s}
-	if len(s.Factors) != 1 {
-		return p, fmt.Errorf("%s varies %d factors; a sequence varies one", s.Name, len(s.Factors))
+	last := len(s.Factors) - 1
+	if last < 0 {
+		return p, fmt.Errorf("%s varies nothing; a sequence varies one factor", s.Name)
+	}
+	cells := map[string]int{}
+	for i, t := range s.treatments {
+		level := t.words[last].Text
+		if _, twice := cells[level]; twice {
+			return p, fmt.Errorf("%s varies more than %s; a sequence varies one factor", s.Name, s.Factors[last].Name)
+		}
+		cells[level] = i
 	}
 	for b, levels := range blocks {
 		g := stream(s.Design.Seed, b+1, forMessages)
 		seed := g.next() >> 11
 		for _, level := range levels {
-			cell := slices.IndexFunc(s.treatments, func(t treatment) bool { return t.words[0].Text == level })
-			if cell < 0 {
-				return p, fmt.Errorf("%s has no level %s of %s", s.Name, level, s.Factors[0].Name)
+			cell, ok := cells[level]
+			if !ok {
+				return p, fmt.Errorf("%s has no level %s of %s", s.Name, level, s.Factors[last].Name)
 			}
 			t := s.treatments[cell]
 			p.Trials = append(p.Trials, Trial{ID: len(p.Trials) + 1, Block: b + 1, Replication: b + 1, Treatment: t.words,

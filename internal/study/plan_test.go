@@ -386,4 +386,19 @@ func TestSequence(t *testing.T) {
 	if _, err := Sequence(s, [][]string{{"40"}}); err == nil {
 		t.Error("40 is no level")
 	}
+	// Of the factors before, one level each is left.
+	const two = "study: s\nserver: {url: 'http://127.0.0.1'}\nrequests: 5\nfactors: {way: [{name: a, request: {path: /a}}, " +
+		"{name: b, request: {path: /b}}], rate: [10, 20]}\n"
+	for _, tt := range []struct{ text, want string }{{two + "exclude: [{way: a}]\n", "b"}, {two, ""}} {
+		if s, err = Parse("s.yaml", []byte(tt.text), Vocabulary{}); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Sequence(s, [][]string{{"20"}})
+		switch {
+		case (err == nil) != (tt.want != ""):
+			t.Errorf("%s: %v", tt.text, err)
+		case err == nil && (p.Trials[0].Treatment[0].Text != tt.want || p.Trials[0].Setup.Rate != 20):
+			t.Errorf("%s: got %+v", tt.text, p.Trials[0])
+		}
+	}
 }
