@@ -22,7 +22,7 @@ type app struct {
 	made         *testbed.Testbed
 	left         []string // out of the study that was read last, since this machine cannot do it
 	toldBeside   bool     // that other labs measure here
-	resumeWith   string   // what this command needs besides to resume what it began; empty: nothing
+	resume       string   // how what this command began is resumed; empty: by the same command
 }
 
 // stamp is the version of a release, which its build sets: -ldflags "-X main.stamp=1.2.3".

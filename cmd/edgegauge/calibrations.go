@@ -14,6 +14,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device/ssh"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
@@ -261,7 +262,19 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 	if err := os.MkdirAll(base, 0o777); err != nil {
 		return "", exit{exitUnmeasured, err}
 	}
+	a.resume = resumeCalibrating(machine, c, dir)
 	return dir, a.run(ctx, w, file, running{sets: c.sets, out: dir}, nil)
+}
+
+// resumeCalibrating says how the run of a calibration that was stopped is resumed: the same command begins another, since
+// it is asked for a new calibration.
+func resumeCalibrating(machine string, c emulationCalibrating, dir string) string {
+	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml"))
+	for _, set := range c.sets {
+		again += " --set " + report.Quoted(set)
+	}
+	return fmt.Sprintf("to resume: %s --out %s && edgegauge devices calibrate %s --against %s --from %[2]s --out %[5]s", again,
+		report.Quoted(dir), machine, report.Quoted(c.against), report.Quoted(c.out))
 }
 
 // calibrationStudy asks both devices the same, as client and as server.

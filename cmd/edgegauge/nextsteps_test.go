@@ -155,6 +155,25 @@ func TestNextCommandsOfTwoVersions(t *testing.T) {
 	o.says(t, exitDone, []string{"report", "both"}, "edgegauge confirm both ", confirm+" --out both-after")
 }
 
+// The run of a calibration that was stopped goes on as a study: the same command would begin another.
+func TestAStoppedCalibrationIsResumedAsAStudy(t *testing.T) {
+	y, err := study.Parse("study.yaml", []byte("study: s\nservice: echo\nn: 5\nrequests: 5\nstack: r\n"), study.Vocabulary{})
+	ok(t, err)
+	plan, err := study.Expand(y)
+	ok(t, err)
+	const dir = "results/calibrate-my pi/001"
+	e := &testbed.Experiment{Lab: &lab.Lab{Plan: plan}, Dir: dir}
+	a := &app{resume: resumeCalibrating("raspberry-pi-1", emulationCalibrating{against: "ssh://pi@board",
+		out: "calibrations/pi.yaml", sets: []string{"requests=5", "design={seed: 2}"}}, dir)}
+	_, _, err = a.finish(e, lab.Outcome{}, lab.ErrStopped)
+	const want = "to resume: edgegauge run 'results/calibrate-my pi/001/study.yaml' --set requests=5 --set " +
+		"'design={seed: 2}' --out 'results/calibrate-my pi/001' && edgegauge devices calibrate raspberry-pi-1 --against " +
+		"ssh://pi@board --from 'results/calibrate-my pi/001' --out calibrations/pi.yaml"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // A comparison that was stopped has more blocks than the pilot that the same command begins with: that would begin
 // another one, were the results not named.
 func TestAStoppedComparisonIsResumedByName(t *testing.T) {

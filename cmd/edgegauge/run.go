@@ -144,7 +144,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	if like != nil {
 		a.tellEarlier(e)
 		if f.out == "" { // the same command would begin another
-			a.resumeWith = fmt.Sprintf(" with --like %s --out %s", report.Quoted(f.like), report.Quoted(e.Dir))
+			a.resume = fmt.Sprintf("run the same command again with --like %s --out %s to resume", report.Quoted(f.like),
+				report.Quoted(e.Dir))
 		}
 	}
 	var watchers []func(lab.Progress)
@@ -368,12 +369,11 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...fun
 // finish says that a run was stopped, or writes the report's files.
 func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab.Outcome, *report.Report, error) {
 	if errors.Is(err, lab.ErrStopped) {
-		with := a.resumeWith
+		resume := cmp.Or(a.resume, "run the same command again to resume")
 		if e.Lab.Plan.Study.OfVersions() { // beyond its pilot it is another study than the command begins with
-			with = " with --out " + report.Quoted(e.Dir)
+			resume = fmt.Sprintf("run the same command again with --out %s to resume", report.Quoted(e.Dir))
 		}
-		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; run the same command "+
-			"again%s to resume", e.Dir, with)}
+		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; %s", e.Dir, resume)}
 	}
 	var r *report.Report
 	if err == nil {
