@@ -266,15 +266,14 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 	return dir, a.run(ctx, w, file, running{sets: c.sets, out: dir}, nil)
 }
 
-// resumeCalibrating says how the run of a calibration that was stopped is resumed: the same command begins another, since
-// it is asked for a new calibration.
+// resumeCalibrating says how the run of a calibration that was stopped is resumed: the same command begins another.
 func resumeCalibrating(machine string, c emulationCalibrating, dir string) string {
 	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml"))
 	for _, set := range c.sets {
 		again += " --set " + report.Quoted(set)
 	}
-	return fmt.Sprintf("to resume: %s --out %s && edgegauge devices calibrate %s --against %s --from %[2]s --out %[5]s", again,
-		report.Quoted(dir), machine, report.Quoted(c.against), report.Quoted(c.out))
+	return fmt.Sprintf("to resume: %s --out %s && edgegauge devices calibrate %s --against %s --from %[2]s --out %[5]s",
+		again, report.Quoted(dir), machine, report.Quoted(c.against), report.Quoted(c.out))
 }
 
 // calibrationStudy asks both devices the same, as client and as server.

@@ -157,7 +157,8 @@ func TestNextCommandsOfTwoVersions(t *testing.T) {
 
 // The run of a calibration that was stopped goes on as a study: the same command would begin another.
 func TestAStoppedCalibrationIsResumedAsAStudy(t *testing.T) {
-	y, err := study.Parse("study.yaml", []byte("study: s\nservice: echo\nn: 5\nrequests: 5\nstack: r\n"), study.Vocabulary{})
+	y, err := study.Parse("study.yaml", []byte("study: s\nservice: echo\nn: 5\nrequests: 5\nstack: r\n"),
+		study.Vocabulary{})
 	ok(t, err)
 	plan, err := study.Expand(y)
 	ok(t, err)

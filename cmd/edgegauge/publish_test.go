@@ -65,7 +65,8 @@ func TestPublish(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for _, want := range []string{`"name": "Two stacks"`, `"https://orcid.org/0000-0002-1825-0097"`, `"A. N. Other"`,
-		`"https://creativecommons.org/licenses/by/4.0/"`, "was run with --set 'design={replications: 2}'.", `"s-001/exchanges/0001-1-client.parquet"`} {
+		`"https://creativecommons.org/licenses/by/4.0/"`,
+		"was run with --set 'design={replications: 2}'.", `"s-001/exchanges/0001-1-client.parquet"`} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("the metadata lack %s", want)
 		}

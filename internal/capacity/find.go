@@ -139,7 +139,8 @@ var shaped = []string{"link", "request", "reconnect", "outage", "mix", "sleep", 
 
 // isSetting reports whether a level's text is a value of the setting that its factor is called after: --set may fix it.
 func isSetting(f study.Factor, l study.Level) bool {
-	return len(l.Sets) == 1 && l.Sets[0].Key == f.Name && l.Text == l.Sets[0].Value.Text && !slices.Contains(shaped, f.Name)
+	return len(l.Sets) == 1 && l.Sets[0].Key == f.Name && l.Sets[0].Value.Text == l.Text &&
+		!slices.Contains(shaped, f.Name)
 }
 
 // levelsOf are the levels of the first trial of a plan, of each factor: a study may exclude others.

@@ -23,8 +23,9 @@ import (
 // it; what the user must bring comes last.
 func (d Description) Missing(ctx context.Context) []Need { return d.Unmet(ctx, d.NeedsNow()) }
 
-// NeedsNow are the needs of this machine as the stack lies here: what only builds it may be gone once it is built. Where
-// no command begins with a program that is needed, as where a script starts it, nobody knows which those are.
+// NeedsNow are the needs of this machine as the stack lies here: what only builds it may be
+// gone once it is built. Where no command begins with a program that is needed, as where a
+// script starts it, nobody knows which those are.
 func (d Description) NeedsNow() []Need {
 	if len(d.Build.Command) == 0 || d.Build.Native || !d.Built() {
 		return d.Needs

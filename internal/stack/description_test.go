@@ -217,8 +217,8 @@ func TestAHalfBuildIsNoBuild(t *testing.T) {
 	}
 }
 
-// Once it is built, a stack needs no compiler here; it does again when an input has changed, or where nobody knows which
-// needs are those of its programs.
+// Once it is built, a stack needs no compiler here; it does again when an input has changed, or where nobody knows
+// which needs are those of its programs.
 func TestABuiltStackNeedsNoCompiler(t *testing.T) {
 	needs := "needs: [{program: sh, install: x}, {program: no-such-compiler, install: get one}]\n"
 	yaml := strings.Replace(strings.Replace(good, "needs: [{program: sh, install: apt-get install dash}]\n", "", 1),

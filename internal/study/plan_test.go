@@ -387,8 +387,8 @@ func TestSequence(t *testing.T) {
 		t.Error("40 is no level")
 	}
 	// Of the factors before, one level each is left.
-	const two = "study: s\nserver: {url: 'http://127.0.0.1'}\nrequests: 5\nfactors: {way: [{name: a, request: {path: /a}}, " +
-		"{name: b, request: {path: /b}}], rate: [10, 20]}\n"
+	const two = "study: s\nserver: {url: 'http://127.0.0.1'}\nrequests: 5\nfactors: {way: " +
+		"[{name: a, request: {path: /a}}, {name: b, request: {path: /b}}], rate: [10, 20]}\n"
 	for _, tt := range []struct{ text, want string }{{two + "exclude: [{way: a}]\n", "b"}, {two, ""}} {
 		if s, err = Parse("s.yaml", []byte(tt.text), Vocabulary{}); err != nil {
 			t.Fatal(err)
