@@ -173,6 +173,10 @@ func TestAStoppedCalibrationIsResumedAsAStudy(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	_, _, err = a.finish(e, lab.Outcome{}, fmt.Errorf("%w: free some and run again", store.ErrDiskFull))
+	if err == nil || !strings.HasSuffix(err.Error(), "run again; "+want) {
+		t.Errorf("of a full disk: got %v, want %s", err, want)
+	}
 }
 
 // A comparison that was stopped has more blocks than the pilot that the same command begins with: that would begin

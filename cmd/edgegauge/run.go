@@ -375,6 +375,12 @@ func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab
 		}
 		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; %s", e.Dir, resume)}
 	}
+	if err != nil && a.resume != "" { // a full disk, and others, say to run again
+		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("%w; %s", err, a.resume)}
+	}
+	if outcome.Advice != "" && a.resume != "" { // likewise
+		outcome.Advice += "\n  " + a.resume
+	}
 	var r *report.Report
 	if err == nil {
 		r, err = writeReport(e.Lab.Store, a.notes())
