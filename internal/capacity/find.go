@@ -74,7 +74,7 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	s.base = p.Study
 	if n := s.base.Treatments(); n != 1 {
 		return none, Refused{fmt.Errorf("%s has %d treatments, and a capacity is of one: choose the levels with --set, "+
-			"for example%s", q.File, n, choosing(p))}
+			"for example%s", q.File, n, choosing(p, ""))}
 	}
 	s.levels = levelsOf(p)
 	if s.base.Time == study.Instructions {
@@ -110,12 +110,15 @@ func leastRate(needs int, length time.Duration) float64 {
 	return rate
 }
 
-// choosing are the words of a command that leave a study the first trial's treatment. A level that sets several things,
-// or another one than its factor is called after, is left by excluding all others.
-func choosing(p study.Plan) (words string) {
+// choosing are the words of a command that leave a study the levels of its first trial, but for one factor. A level
+// that sets several things, or has a name of its own, is left by excluding all others.
+func choosing(p study.Plan, but string) (words string) {
 	var others []string
 	for i, l := range levelsOf(p) {
 		f := p.Study.Factors[i]
+		if f.Name == but {
+			continue
+		}
 		if isSetting(f, l) {
 			words += " --set " + printable.Quoted(f.Name+"="+l.Text)
 			continue

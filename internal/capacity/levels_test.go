@@ -81,21 +81,10 @@ func TestTheLevelsThatAreProposed(t *testing.T) {
 			}}
 		q := Question{File: "s.yaml", SLO: objective, Length: time.Second, Precision: 5, Budget: 10,
 			Text: []byte("study: s\nservice: monitor\nfactors: " + factors + "\n")}
-		_, err := (&studied{Host: h, out: &Answer{}, asked: q}).prepare(t.Context())
-		_, words, ok := strings.Cut(fmt.Sprint(err), ", for example ")
-		if !ok {
-			t.Errorf("%s: %v", factors, err)
-			continue
-		}
-		typed, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s\\n' "+words).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, word := range strings.Split(strings.TrimSpace(string(typed)), "\n") {
-			if word != "--set" {
-				q.Sets = append(q.Sets, word)
-			}
-		}
+		scale := ScalingQuestion{File: q.File, Text: q.Text, Length: time.Second, Most: 8, Blocks: 2}
+		_, search := (&studied{Host: h, out: &Answer{}, asked: q}).prepare(t.Context())
+		_, scaling := Scale(t.Context(), h, scale)
+		q.Sets, scale.Sets = proposed(t, search), proposed(t, scaling)
 		s := &studied{Host: h, out: &Answer{}, asked: q}
 		if _, err := s.prepare(t.Context()); err != nil {
 			t.Errorf("%s: with %q: %v", factors, q.Sets, err)
@@ -104,5 +93,27 @@ func TestTheLevelsThatAreProposed(t *testing.T) {
 		if _, err := s.Trials(t.Context(), [][]float64{{100, 200}}); !errors.Is(err, opened) || len(p.Trials) != 2 {
 			t.Errorf("%s: with %q: %v, %d trials", factors, q.Sets, err, len(p.Trials))
 		}
+		if _, err := Scale(t.Context(), h, scale); !errors.Is(err, opened) || len(p.Trials) != 2*4 {
+			t.Errorf("%s: scaling, with %q: %v, %d trials", factors, scale.Sets, err, len(p.Trials))
+		}
 	}
+}
+
+// proposed are the settings that an error proposes, as a shell reads them.
+func proposed(t *testing.T, err error) (sets []string) {
+	t.Helper()
+	_, words, ok := strings.Cut(fmt.Sprint(err), ", for example ")
+	if !ok {
+		t.Fatalf("nothing is proposed: %v", err)
+	}
+	typed, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s\\n' "+words).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range strings.Split(strings.TrimSpace(string(typed)), "\n") {
+		if word != "--set" {
+			sets = append(sets, word)
+		}
+	}
+	return sets
 }

@@ -61,8 +61,8 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 	case err != nil:
 		return nil, Refused{err}
 	case p.Study.Treatments() != len(levels):
-		return nil, Refused{fmt.Errorf("%s varies more than the concurrency; choose the levels of its factors with --set",
-			q.File)}
+		return nil, Refused{fmt.Errorf("%s varies more than the concurrency; choose the levels of its factors with --set, "+
+			"for example%s", q.File, choosing(p, "concurrency"))}
 	}
 	points := map[int]stat.LoadPoint{} // by trial
 	for _, t := range p.Trials {
