@@ -24,10 +24,9 @@ import (
 // studies/, or of those the program comes with.
 func (a *app) studyFile(name string) (file string, text []byte, err error) {
 	info, err := os.Stat(name)
+	folder := err == nil && info.IsDir() // of results, maybe, that are called after their study
 	switch {
-	case err == nil && info.IsDir():
-		return name, nil, studyFolder(name)
-	case err == nil:
+	case err == nil && !folder:
 		text, err := kernel.ReadFile(name, study.MostText)
 		return name, text, unreadable(name, err)
 	case filepath.Ext(name) == "" && filepath.Base(name) == name:
@@ -42,7 +41,10 @@ func (a *app) studyFile(name string) (file string, text []byte, err error) {
 			return name + ".yaml", text, nil
 		}
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case folder:
+		return name, nil, studyFolder(name)
+	case !errors.Is(err, fs.ErrNotExist):
 		return name, nil, unreadable(name, err)
 	}
 	return name, nil, noStudy(name)
