@@ -268,10 +268,7 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 
 // resumeCalibrating says how the run of a calibration that was stopped is resumed: the same command begins another.
 func resumeCalibrating(machine string, c emulationCalibrating, dir string) string {
-	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml"))
-	for _, set := range c.sets {
-		again += " --set " + report.Quoted(set)
-	}
+	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml")) + report.Sets(c.sets)
 	return fmt.Sprintf("to resume: %s --out %s && edgegauge devices calibrate %s --against %s --from %[2]s --out %[5]s",
 		again, report.Quoted(dir), machine, report.Quoted(c.against), report.Quoted(c.out))
 }

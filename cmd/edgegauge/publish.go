@@ -280,11 +280,7 @@ func publishable(dir string) (crate.Part, error) {
 		part.Title = r.Study.Question
 	}
 	if len(last.Overrides) > 0 {
-		part.Description += " The study was run with"
-		for _, set := range last.Overrides {
-			part.Description += " --set " + report.Quoted(set)
-		}
-		part.Description += "."
+		part.Description += " The study was run with" + report.Sets(last.Overrides) + "."
 	}
 	if part.Files, err = filesOf(whole); err != nil {
 		return refuse(err)

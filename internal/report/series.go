@@ -173,15 +173,21 @@ func (r *Report) inYAML(key, value string) string {
 // StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed,
 // but for what the command itself sets, and for the base version of a stack, which no file has.
 func (r *Report) StudyIn(dir string, but ...string) string {
-	words := Quoted(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml")))
 	var sets []string
 	for _, o := range r.Study.Overrides {
 		sets = append(sets, o.String())
 	}
-	for _, set := range study.WithoutBase(sets) {
-		if path, _, _ := strings.Cut(set, "="); !slices.Contains(but, path) {
-			words += " --set " + Quoted(set)
-		}
+	sets = slices.DeleteFunc(study.WithoutBase(sets), func(set string) bool {
+		path, _, _ := strings.Cut(set, "=")
+		return slices.Contains(but, path)
+	})
+	return Quoted(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml"))) + Sets(sets)
+}
+
+// Sets are overrides as words of a command, a space before each; empty: there are none.
+func Sets(overrides []string) (words string) {
+	for _, set := range overrides {
+		words += " --set " + Quoted(set)
 	}
 	return words
 }

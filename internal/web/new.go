@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/studies"
 )
@@ -92,7 +93,7 @@ func (s *Server) textOf(id string) (text, note string, err error) {
 	if len(sets) == 0 {
 		return string(file), strings.TrimSpace(note), nil
 	}
-	given := "--set " + strings.Join(sets, " --set ")
+	given := strings.TrimSpace(report.Sets(sets))
 	whole, err := study.WriteIn(file, sets...)
 	if err != nil {
 		return string(file), "These results were measured with " + given + ", which the text does not say: change it as " +

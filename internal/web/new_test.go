@@ -36,7 +36,7 @@ func TestAStudyLikeAResult(t *testing.T) {
 	if strings.Contains(body, "requests: 20\n") {
 		t.Error("the text has the requests of the file")
 	}
-	shows(t, s, to+id(t, s, "hidden"), "--set requests=[1, which the text does not say")
+	shows(t, s, to+id(t, s, "hidden"), "--set &#39;requests=[1&#39;, which the text does not say")
 	body = shows(t, s, to+id(t, s, "versions"), "requests: 33\n", "replications: 2, seed: 1",
 		"--set requests=33. A study cannot name the older version of a stack that was measured beside it: ")
 	if strings.Contains(body, "@base") {
