@@ -66,7 +66,7 @@ func (t *connectionTable) list(path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := t.read(f); err != nil {
+	if err := t.read(&socketTable{from: f}); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

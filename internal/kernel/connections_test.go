@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -163,5 +165,64 @@ func TestEndsOfAConnection(t *testing.T) {
 	known := connectionTable{server: netip.MustParseAddrPort("127.0.0.1:8080")}
 	if err := known.read(strings.NewReader("heading\n" + line("01007F:1F90", client, "01"))); err == nil {
 		t.Errorf("got %v of what is no table", known.found)
+	}
+}
+
+// seqPages hands out what the kernel does: in each read one page of whole lines.
+type seqPages struct {
+	left  []string
+	reads int
+}
+
+func (p *seqPages) Read(b []byte) (n int, err error) {
+	if p.reads++; len(p.left) == 0 {
+		return 0, io.EOF
+	}
+	n, p.left = copy(b, p.left[0]), p.left[1:]
+	return n, nil
+}
+
+// A table is read to its last line, and the kernel is not asked whether that was the last, unless more may follow.
+func TestTablesAreReadOnce(t *testing.T) {
+	const full = leastPage / 150 // lines
+	const line = "0: 0100007F:1F90 0100007F:C000 01 00000000:00000000 00:00000000 00000000 0 0 42"
+	for _, tt := range []struct {
+		pages []int // lines of each, the heading among them
+		reads int
+	}{
+		{[]int{1}, 1}, {[]int{5}, 1}, {[]int{full, 1}, 2}, {[]int{full, full, 9}, 3}, {[]int{full}, 2},
+		{[]int{full, full}, 3}, {[]int{full - 1, 2}, 2},
+	} {
+		kernel, lines := &seqPages{}, 0
+		for _, n := range tt.pages {
+			page := strings.Builder{}
+			for range n {
+				fmt.Fprintf(&page, "%-149s\n", line)
+			}
+			kernel.left, lines = append(kernel.left, page.String()), lines+n
+		}
+		got := 1 // the heading
+		err := eachSocket(&socketTable{from: kernel}, func(socketRow) error { got++; return nil })
+		if err != nil || got != lines || kernel.reads != tt.reads {
+			t.Errorf("%v: got %d lines in %d reads, %v, want %d in %d", tt.pages, got, kernel.reads, err, lines, tt.reads)
+		}
+	}
+}
+
+// The kernel's own tables are whole, also where they have several pages.
+func TestManyConnectionsToAServer(t *testing.T) {
+	for _, at := range []string{"127.0.0.5:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		server := l.Addr().(*net.TCPAddr).AddrPort()
+		for n := 1; n <= 60; n++ {
+			dialed(t, l)
+			if got, err := Connections(os.Getpid(), server); len(got) != n || err != nil {
+				t.Fatalf("%s: got %d of %d connections, %v", at, len(got), n, err)
+			}
+		}
 	}
 }

@@ -59,7 +59,7 @@ func readSockets(dir string, wanted func(inode uint64) bool) (found []Socket, er
 		if err != nil {
 			return nil, err
 		}
-		sockets, err := parseSockets(f, network, wanted)
+		sockets, err := parseSockets(&socketTable{from: f}, network, wanted)
 		f.Close()
 		if err != nil && !noProcess(err) {
 			return nil, fmt.Errorf("%s%s: %w", dir, network, err)
@@ -115,6 +115,30 @@ type socketRow struct{ local, remote, state, inode string }
 
 // States of TCP as the tables have them (include/net/tcp_states.h).
 const tcpEstablished, tcpListen = "01", "0A"
+
+// A socketTable is one of the kernel's tables, read no further than to its end. The kernel hands it out in pages of
+// whole lines, so a page with room for another line is the last.
+//
+// Subtle: to be told so, by a read of nothing, takes another walk of its whole hash of connections.
+type socketTable struct {
+	from  io.Reader
+	ended bool
+}
+
+const (
+	leastPage  = 4096 // B, of the kernel
+	longestRow = 512  // B, and more: those of tcp6 have some 170
+)
+
+// Read reads the next page.
+func (t *socketTable) Read(b []byte) (n int, err error) {
+	if t.ended {
+		return 0, io.EOF
+	}
+	n, err = t.from.Read(b)
+	t.ended = len(b) >= leastPage && n < leastPage-longestRow
+	return n, err
+}
 
 // eachSocket hands on the lines of one of the kernel's tables.
 func eachSocket(table io.Reader, do func(socketRow) error) error {
