@@ -1,6 +1,7 @@
 package device
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -116,4 +117,13 @@ func (p *Process) Connections(server netip.AddrPort) ([]kernel.Connection, error
 		return p.connections(server)
 	}
 	return kernel.Connections(p.PID, server)
+}
+
+// TCPCounters are those of the program's network namespace. Of one on another machine there are none: to ask for them
+// takes as long as to ask for its connections.
+func (p *Process) TCPCounters() (kernel.TCPCounters, error) {
+	if p.connections != nil {
+		return kernel.TCPCounters{}, errors.ErrUnsupported
+	}
+	return kernel.ReadTCPCounters(p.PID)
 }

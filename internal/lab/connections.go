@@ -3,6 +3,7 @@ package lab
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -79,31 +80,83 @@ func serverOf(address string) (netip.AddrPort, bool) {
 type connections struct {
 	task
 	programs *programs
-	census   [2]census // by the kernel of each side's program
-	most     int       // how many a client that is to keep them had, at least; 0: nobody knows
+	census   [2]census            // by the kernel of each side's program
+	counters []kernel.TCPCounters // of these kernels, before the last reading of their tables; nil: one does not say
+	most     int                  // how many a client that is to keep them had, at least; 0: nobody knows
 	counting sync.WaitGroup
 }
 
-// countLast counts beside the reading of the records: a kernel with much memory takes milliseconds.
-func (n *connections) countLast() { n.counting.Go(func() { n.count(afterRun) }) }
-
-// count asks the kernels of both programs, where they are two. Of what both know, the higher count holds:
-// either may have forgotten some.
-func (n *connections) count(when int) {
-	server, ok := serverOf(n.programs.url())
-	if connectionsAsked(n.setup) == 0 || !ok {
-		return
+// countEarly counts beside the warm-up, so that nobody waits: a kernel with much memory takes milliseconds. Whether
+// that still holds later the kernels' counters tell, in microseconds.
+func (n *connections) countEarly() {
+	if counters := n.readCounters(); counters != nil {
+		n.counters = counters
+		n.counting.Go(func() { n.count(whenWarm) })
 	}
-	for side, p := range n.programs.both() {
-		if side == atClient && n.programs.link.line == nil && n.programs.places.sameMachine() {
-			continue // the server's kernel knows both ends
+}
+
+// countWarm counts those that are open when the warm-up has ended: again, unless none was opened or closed meanwhile.
+func (n *connections) countWarm() {
+	n.counting.Wait()
+	if counters := n.readCounters(); counters == nil || !slices.Equal(counters, n.counters) {
+		n.counters = counters
+		n.count(whenWarm)
+	}
+}
+
+// countLast counts those that came in the run, if any did, beside the reading of the records.
+func (n *connections) countLast() {
+	n.counting.Go(func() {
+		if counters := n.readCounters(); counters == nil || !slices.Equal(counters, n.counters) {
+			n.count(afterRun)
 		}
-		c := &n.census[side]
-		c.take(when, p.process, server)
-		if when == afterRun {
+		for _, c := range n.census {
 			n.most = max(n.most, c.had())
 		}
+	})
+}
+
+// count asks the kernels for their tables. Of what both know, the higher count holds: either may have forgotten some.
+func (n *connections) count(when int) {
+	server, asked := n.asked()
+	for side, p := range asked {
+		if p != nil {
+			n.census[side].take(when, p.process, server)
+		}
 	}
+}
+
+// readCounters reads the kernels' counters; nil: one does not say. Nor do they where clients are on other benches, too:
+// who begins to close a connection shows in the counters of his own kernel alone.
+func (n *connections) readCounters() (all []kernel.TCPCounters) {
+	if n.setup.Joint() {
+		return nil
+	}
+	_, asked := n.asked()
+	for _, p := range asked {
+		if p == nil {
+			continue
+		}
+		c, err := p.process.TCPCounters()
+		if err != nil {
+			return nil
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// asked are the programs whose kernels are asked for connections to the server: both, where they are two kernels.
+func (n *connections) asked() (server netip.AddrPort, asked [2]*program) {
+	server, ok := serverOf(n.programs.url())
+	if connectionsAsked(n.setup) == 0 || !ok {
+		return server, asked
+	}
+	asked = n.programs.both()
+	if n.programs.link.line == nil && n.programs.places.sameMachine() {
+		asked[atClient] = nil // the server's kernel knows both ends
+	}
+	return server, asked
 }
 
 // noteConnections says how many connections a client that is to keep its own was asked for, and had.

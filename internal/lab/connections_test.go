@@ -4,11 +4,14 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -116,16 +119,9 @@ func TestTheKernelsConnectionsAreKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			running.Wait()
-			all, err := l.Store.Qualities()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]float64{}
-			for _, q := range all[store.AttemptID{Trial: 1, Attempt: 1}] {
-				got[q.Key] = q.Value
-			}
-			had, noted := got["connections_had"]
-			if noted != (tt.want > 0) || had != tt.want || noted && got["connections_asked"] != 1 {
+			got := noted(t, l)
+			had, there := got["connections_had"]
+			if there != (tt.want > 0) || had != tt.want || there && got["connections_asked"] != 1 {
 				t.Errorf("%s: got %v of %v", tt.what, had, got["connections_asked"])
 			}
 			if trials, err := l.Store.Trials(); err != nil || !slices.ContainsFunc(trials,
@@ -133,5 +129,108 @@ func TestTheKernelsConnectionsAreKept(t *testing.T) {
 				t.Errorf("%s: %+v, %v", tt.what, trials, err)
 			}
 		})
+	}
+}
+
+// noted is what was noted of the first attempt of the first trial.
+func noted(t *testing.T, l *Lab) map[string]float64 {
+	t.Helper()
+	all, err := l.Store.Qualities()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, q := range all[store.AttemptID{Trial: 1, Attempt: 1}] {
+		got[q.Key] = q.Value
+	}
+	return got
+}
+
+// The kernel's tables are read beside the warm-up, and again only when its counters have changed since, so that
+// nothing is missed.
+func TestTablesAreReadAgainAfterAChange(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, tt := range []struct {
+		what string
+		// counters are as the kernel says them before its tables are read first, when the warm-up has ended and when the
+		// run has; nil: it does not say.
+		counters []int64
+		tables   [][]kernel.Connection // as they are read
+		want     float64
+	}{
+		{"one that is kept", []int64{1, 1, 1}, [][]kernel.Connection{known(1)}, 1},
+		{"one is lost in the warm-up", []int64{1, 2, 2}, [][]kernel.Connection{known(1), known(-1, 2)}, 1},
+		{"one is lost in the run", []int64{1, 1, 2}, [][]kernel.Connection{known(1), known(-1, 2)}, 2},
+		{"in both", []int64{1, 2, 3}, [][]kernel.Connection{known(1), known(-1, 2), known(-1, -2, 3)}, 2},
+		{"another's is opened in the run", []int64{1, 1, 2}, [][]kernel.Connection{known(1), known(1)}, 1},
+		{"a kernel without counters", nil, [][]kernel.Connection{known(1), known(-1, 2)}, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := soundStack()
+			var mu sync.Mutex
+			read, asked, early := 0, 0, make(chan struct{})
+			s.connections = func(int) ([]kernel.Connection, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if read++; read == 1 {
+					close(early)
+				}
+				return tt.tables[min(read, len(tt.tables))-1], nil
+			}
+			if tt.counters != nil {
+				warms := s.acts[warming]
+				warms.wait = early // a bubble in which this is not beside the warm-up never ends it
+				s.acts[warming] = warms
+				s.counters = func(side int) (kernel.TCPCounters, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					asked++
+					return kernel.TCPCounters{Opened: tt.counters[asked-1]}, nil
+				}
+			}
+			l, running := fakeLab(t, s, 1)
+			defer l.Store.Close()
+			if _, err := l.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			running.Wait()
+			if got := noted(t, l)["connections_had"]; got != tt.want || read != len(tt.tables) {
+				t.Errorf("%s: got %v in %d readings, want %v in %d", tt.what, got, read, tt.want, len(tt.tables))
+			}
+		})
+	}
+}
+
+// Where two kernels know the connections, one that only one of them has seen closed is looked for in both.
+func TestCountersOfTwoKernels(t *testing.T) {
+	n := connections{task: task{setup: &study.Setup{Connection: "keep-alive", Transport: "http", Concurrency: 1}}}
+	var read, changed [2]int
+	stacks := [2]*fakeStack{}
+	for side := range stacks {
+		stacks[side] = &fakeStack{
+			connections: func(int) ([]kernel.Connection, error) { read[side]++; return known(1), nil },
+			counters: func(int) (kernel.TCPCounters, error) {
+				return kernel.TCPCounters{Open: int64(changed[side])}, nil
+			},
+		}
+	}
+	n.programs = &programs{task: n.task, link: &linked{line: &link.Line{}}, places: &placement{},
+		client: &program{process: &fakeProcess{stack: stacks[atClient], side: atClient}},
+		server: &program{process: &fakeProcess{stack: stacks[atServer], side: atServer}},
+		served: stack.Ready{URL: "http://127.0.0.1:1/"}}
+	n.countEarly()
+	n.countWarm()
+	if read != [2]int{1, 1} {
+		t.Errorf("while nothing changes, their tables are read %v times", read)
+	}
+	changed[atServer]++
+	n.countLast()
+	n.counting.Wait()
+	if read != [2]int{2, 2} || n.most != 1 {
+		t.Errorf("when one has changed, their tables are read %v times, and %d had", read, n.most)
+	}
+	n.setup.DrivenFrom, changed = 2, [2]int{}
+	if c := n.readCounters(); c != nil {
+		t.Errorf("with clients elsewhere: %v", c)
 	}
 }

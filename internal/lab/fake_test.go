@@ -38,9 +38,10 @@ const (
 	ending    = "end"
 )
 
-// An act is what a program does when asked: it prints say, and then goes on,
+// An act is what a program does when asked: it waits, prints say, and then goes on,
 // exits, or hangs for ever.
 type act struct {
+	wait <-chan struct{} // before it says anything; nil: for nothing
 	say  string
 	then string // "", exit, hang, or stay: without reading on, but printing nothing more
 }
@@ -56,6 +57,8 @@ type fakeStack struct {
 	stopped []int
 	// connections are what a side's kernel knows, each time it is asked; nil: of none.
 	connections func(side int) ([]kernel.Connection, error)
+	// counters are its counters, likewise; nil: it does not say.
+	counters func(side int) (kernel.TCPCounters, error)
 }
 
 // soundStack keeps the protocol.
@@ -163,6 +166,9 @@ func (p *fakeProcess) live() {
 
 // act prints, and says whether the program goes on.
 func (p *fakeProcess) act(a act) bool {
+	if a.wait != nil {
+		<-a.wait
+	}
 	if _, err := io.WriteString(p.out, a.say); err != nil {
 		<-p.kill // nobody reads: it hangs until it is killed
 		return false
@@ -190,6 +196,13 @@ func (p *fakeProcess) Connections(netip.AddrPort) ([]kernel.Connection, error) {
 		return nil, nil
 	}
 	return p.stack.connections(p.side)
+}
+
+func (p *fakeProcess) TCPCounters() (kernel.TCPCounters, error) {
+	if p.stack.counters == nil {
+		return kernel.TCPCounters{}, errors.ErrUnsupported
+	}
+	return p.stack.counters(p.side)
 }
 
 func (p *fakeProcess) Stop(ctx context.Context, grace time.Duration) (device.Exit, bool) {

@@ -249,11 +249,12 @@ func (t *trialRunner) startClient(ctx context.Context) error {
 }
 
 func (t *trialRunner) warmUp(ctx context.Context) error {
-	defer t.connections.count(whenWarm)
+	defer t.connections.countWarm()
 	run, wanted := t.warmUpRun()
 	if !wanted {
 		return nil
 	}
+	t.connections.countEarly()
 	var err error
 	if t.setup.Joint() {
 		t.conversation.warmUp, err = t.joint.warmUp(ctx, run)
@@ -375,6 +376,7 @@ func logNames(a *store.Attempt, name string) (path, told string) {
 type process interface {
 	Usage() (device.Usage, error)
 	Connections(server netip.AddrPort) ([]kernel.Connection, error)
+	TCPCounters() (kernel.TCPCounters, error)
 	Stopped() []int
 	Exited() <-chan device.Exit
 	Stop(ctx context.Context, grace time.Duration) (device.Exit, bool)
