@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
+	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
@@ -17,21 +19,27 @@ type usage struct {
 // The readings of a usage.
 const beforeRun, behindRun = 0, 1
 
-// read takes one of the readings. CPUs are those of this machine on which the programs may run, if both are here.
+// read takes one of the readings, of both programs at once, since the run waits for it. CPUs are those of this machine
+// on which the programs may run, if both are here.
 func (u *usage) read(when int, both [2]*program, cpus []int) error {
 	if len(cpus) > 0 {
 		u.idle[when] = kernel.Idle(cpus)
 	}
+	var errs [2]error
+	var reading sync.WaitGroup
 	for side, p := range both {
 		if p == nil {
 			continue
 		}
-		var err error
-		if u.of[side][when], err = p.process.Usage(); err != nil {
-			return p.explain("ended in mid-trial", fmt.Errorf("%w: %w", errGone, err))
-		}
+		reading.Go(func() {
+			var err error
+			if u.of[side][when], err = p.process.Usage(); err != nil {
+				errs[side] = p.explain("ended in mid-trial", fmt.Errorf("%w: %w", errGone, err))
+			}
+		})
 	}
-	return nil
+	reading.Wait()
+	return cmp.Or(errs[:]...)
 }
 
 // cpu is a side's CPU time in the recorded run: by its own account, if it keeps one, else by its kernel's.
