@@ -291,57 +291,76 @@ func (a *Attempt) Supersede(reason string, quality []Quality) error {
 	return a.conclude(Superseded, reason, "", nil, quality)
 }
 
+// conclude inserts the rows while the disk takes the files. The ledger has them when all files have their names.
 func (a *Attempt) conclude(state State, reason, log string, results []Result, quality []Quality) error {
+	var paths []string
+	var unplaced error
+	var placing sync.WaitGroup
+	placing.Go(func() { paths, unplaced = a.place(state) })
+	err := a.s.change(func(tx *sql.Tx) error {
+		if err := insertResults(tx, a.Trial, a.Number, results, quality); err != nil {
+			return err
+		}
+		if placing.Wait(); unplaced != nil {
+			return unplaced
+		}
+		if err := a.recordFiles(tx, paths); err != nil {
+			return err
+		}
+		return a.recordEnd(tx, state, reason, log, results, quality)
+	})
+	if placing.Wait(); unplaced != nil {
+		return unplaced
+	}
+	return err
+}
+
+// recordEnd records what became of the attempt, and of its trial.
+func (a *Attempt) recordEnd(tx *sql.Tx, state State, reason, log string, results []Result, quality []Quality) error {
+	var treatment string
+	if err := tx.QueryRow("SELECT treatment FROM trials WHERE id = ?", a.Trial).Scan(&treatment); err != nil {
+		return err
+	}
+	var was State
+	if err := tx.QueryRow("SELECT state FROM attempts WHERE trial = ? AND attempt = ?", a.Trial, a.Number).
+		Scan(&was); err != nil {
+		return err
+	}
+	if was != Running && (state != Superseded || was != Interrupted) {
+		return fmt.Errorf("trial %d: attempt %d is %s, not running", a.Trial, a.Number, was)
+	}
+	if _, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''),
+		digest = ? WHERE trial = ? AND attempt = ?`, state, now(), reason, log,
+		digestRows(state, treatment, a.Bench, results, quality), a.Trial, a.Number); err != nil {
+		return err
+	}
+	if was == Interrupted { // the trial is another attempt's by now
+		return nil
+	}
+	if state == Superseded {
+		state = Planned
+	}
+	_, err := tx.Exec("UPDATE trials SET state = ? WHERE id = ?", state, a.Trial)
+	return err
+}
+
+// place waits until all files are on the disk, and gives them their final places, durably.
+func (a *Attempt) place(state State) (paths []string, err error) {
 	a.sync()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if state == Valid && a.failed != nil {
-		return a.failed
+		return nil, a.failed
 	}
 	if state == Valid && len(a.open) > 0 {
-		return fmt.Errorf("trial %d: %d raw files are not closed yet", a.Trial, len(a.open))
+		return nil, fmt.Errorf("trial %d: %d raw files are not closed yet", a.Trial, len(a.open))
 	}
 	for w := range a.open {
 		w.abandon()
 	}
 	clear(a.open)
-	paths, err := a.rename(state)
-	if err != nil {
-		return a.s.word(err)
-	}
-	return a.s.change(func(tx *sql.Tx) error {
-		if err := a.recordFiles(tx, paths); err != nil {
-			return err
-		}
-		var treatment string
-		if err := tx.QueryRow("SELECT treatment FROM trials WHERE id = ?", a.Trial).Scan(&treatment); err != nil {
-			return err
-		}
-		if err := insertResults(tx, a.Trial, a.Number, results, quality); err != nil {
-			return err
-		}
-		var was State
-		if err := tx.QueryRow("SELECT state FROM attempts WHERE trial = ? AND attempt = ?", a.Trial, a.Number).
-			Scan(&was); err != nil {
-			return err
-		}
-		if was != Running && (state != Superseded || was != Interrupted) {
-			return fmt.Errorf("trial %d: attempt %d is %s, not running", a.Trial, a.Number, was)
-		}
-		if _, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''),
-			digest = ? WHERE trial = ? AND attempt = ?`, state, now(), reason, log,
-			digestRows(state, treatment, a.Bench, results, quality), a.Trial, a.Number); err != nil {
-			return err
-		}
-		if was == Interrupted { // the trial is another attempt's by now
-			return nil
-		}
-		if state == Superseded {
-			state = Planned
-		}
-		_, err := tx.Exec("UPDATE trials SET state = ? WHERE id = ?", state, a.Trial)
-		return err
-	})
+	paths, err = a.rename(state)
+	return paths, a.s.word(err)
 }
 
 // rename gives the attempt's files their final places, durably.
