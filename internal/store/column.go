@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 
@@ -66,22 +67,44 @@ func (c *Columns) readDone() error {
 		data, lost := p.Data(), c.lost[row:row+len(levels)]
 		values := data.Int64()
 		row += len(levels)
-		if len(values) == len(levels) && bytes.Count(lost, []byte{0}) == len(lost) { // as nearly always
-			c.done = append(c.done, values...)
-			return
+		for i := range positions(levels, 0) {
+			lost[i] = 1
 		}
 		k := 0
-		for i, level := range levels {
-			switch {
-			case level == 0:
-				lost[i] = 1
-				continue
-			case lost[i] == 0:
-				c.done = append(c.done, values[k])
+		for begin, end := range stretches(lost) {
+			c.done = append(c.done, values[k:k+end-begin]...)
+			if k += end - begin; end < len(levels) {
+				k += int(levels[end]) // a wrong answer came then
 			}
-			k++
 		}
 	})
+}
+
+// positions are the places of a byte in b.
+func positions(b []byte, of byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; ; i++ {
+			next := bytes.IndexByte(b[i:], of)
+			if i += next; next < 0 || !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// stretches are the rows of which none is lost, from one to before another: before each row that is lost, and behind
+// the last. Some are empty.
+func stretches(lost []byte) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		begin := 0
+		for i := range positions(lost, 1) {
+			if !yield(begin, i) {
+				return
+			}
+			begin = i + 1
+		}
+		yield(begin, len(lost))
+	}
 }
 
 // Close releases the file. Afterwards only Rows and Answered are still known.
@@ -128,25 +151,39 @@ func (c *Columns) Read(dst []int64, name string) ([]int64, error) {
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, c.n)[:start+c.n]
+	var from []int64
 	for i, column := range columns {
 		if _, there := c.f.Schema().Lookup(column); rare && !there {
 			return dst[:start], fail(ErrNoData, "%s: older than the column %q", c.f.name, column)
 		}
-		if err := c.take(dst[start:], column, i > 0); err != nil {
+		if column == "done_ns" && c.side == measure.Client && i < len(columns)-1 {
+			from = c.done // as it is: the next is taken from it
+			continue
+		}
+		if err := c.take(dst[start:], column, from); err != nil {
 			return dst[:start], err
 		}
+		from = dst[start:]
 	}
 	return dst, nil
 }
 
-// take sets to to a column's values in the answered rows, or subtracts them; those that are null are 0.
-func (c *Columns) take(to []int64, column string, subtract bool) error {
+// take sets to to a column's values in the answered rows, those that are null being 0, or, unless from is nil, to from
+// less these. From may be to. The rows between two that are lost are taken at once.
+func (c *Columns) take(to []int64, column string, from []int64) error {
 	if column == "done_ns" && c.side == measure.Client {
-		put(to, c.done, subtract)
+		put(to, c.done, from)
 		return nil
 	}
 	row, answered, n := 0, 0, 0
-	all := c.n == len(c.lost)
+	next := func(values []int64) {
+		of := from
+		if of != nil {
+			of = of[answered : answered+len(values)]
+		}
+		put(to[answered:answered+len(values)], values, of)
+		answered += len(values)
+	}
 	err := c.f.pages(column, func(p parquet.Page) {
 		data, levels := p.Data(), p.DefinitionLevels()
 		values := data.Int64()
@@ -154,32 +191,26 @@ func (c *Columns) take(to []int64, column string, subtract bool) error {
 		if rows == 0 { // a required column
 			rows = len(values)
 		}
-		if all && rows == len(values) { // as nearly always: no row failed, and none is null
-			put(to[row:row+rows], values, subtract)
-			n, answered, row = n+rows, answered+rows, row+rows
+		lost := c.lost[row : row+rows]
+		if row += rows; rows == len(values) {
+			for begin, end := range stretches(lost) {
+				next(values[begin:end])
+				n += end - begin
+			}
 			return
 		}
 		k := 0
-		for i, lost := range c.lost[row : row+rows] {
-			var v int64
-			there := len(levels) == 0 || levels[i] > 0
-			if there {
-				v = values[k]
+		var one [1]int64 // 0 where it is null
+		for i, level := range levels {
+			if one[0] = 0; level > 0 {
+				one[0] = values[k]
 				k++
 			}
-			if lost != 0 {
-				continue
-			}
-			if subtract {
-				to[answered] -= v
-			} else {
-				to[answered] = v
-			}
-			if answered++; there {
-				n++
+			if lost[i] == 0 {
+				next(one[:])
+				n += int(level)
 			}
 		}
-		row += rows
 	})
 	switch {
 	case err != nil:
@@ -192,14 +223,15 @@ func (c *Columns) take(to []int64, column string, subtract bool) error {
 	return nil
 }
 
-// put sets to to values, as many, or subtracts them.
-func put(to, values []int64, subtract bool) {
-	if !subtract {
+// put sets to to values, as many, or, unless from is nil, to from less these.
+func put(to, values, from []int64) {
+	if from == nil {
 		copy(to, values)
 		return
 	}
+	to, from = to[:len(values)], from[:len(values)]
 	for i, v := range values {
-		to[i] -= v
+		to[i] = from[i] - v
 	}
 }
 

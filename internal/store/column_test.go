@@ -101,3 +101,27 @@ func TestColumnsOfOneTrialAfterTheOther(t *testing.T) {
 		}
 	}
 }
+
+// Between rows that are lost lie those that are not.
+func TestStretches(t *testing.T) {
+	for _, tt := range []struct {
+		lost string
+		want [][2]int
+	}{
+		{"", [][2]int{{0, 0}}}, {"0", [][2]int{{0, 1}}}, {"1", [][2]int{{0, 0}, {1, 1}}}, {"000", [][2]int{{0, 3}}},
+		{"0100", [][2]int{{0, 1}, {2, 4}}}, {"1001", [][2]int{{0, 0}, {1, 3}, {4, 4}}},
+		{"011", [][2]int{{0, 1}, {2, 2}, {3, 3}}},
+	} {
+		lost := []byte(tt.lost)
+		for i := range lost {
+			lost[i] -= '0'
+		}
+		var got [][2]int
+		for begin, end := range stretches(lost) {
+			got = append(got, [2]int{begin, end})
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q: got %v, want %v", tt.lost, got, tt.want)
+		}
+	}
+}
