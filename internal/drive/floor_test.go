@@ -155,6 +155,24 @@ func TestFloorSizesRefused(t *testing.T) {
 	}
 }
 
+// Only floors that are told so share an address.
+func TestFloorsShareAnAddress(t *testing.T) {
+	one, err := ListenFloorShared(literal("127.0.0.1:0"), 5, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	other, err := ListenFloorShared(one.Addr(), 5, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if f, err := ListenFloor("tcp", one.Addr(), 5, 7); err == nil {
+		f.Close()
+		t.Error("a floor that shares nothing listens there, too")
+	}
+}
+
 // What a child does and its parent reads is what a run in this process gives.
 func TestExec(t *testing.T) {
 	f := serveFloor(t, "tcp", "127.0.0.1:0", 5, 7)

@@ -24,6 +24,8 @@ type Floor struct {
 	addr    netip.AddrPort
 	served  atomic.Int64
 	stop    atomic.Bool
+	shared  bool        // with other processes that listen at the same address
+	full    atomic.Bool // see Full
 }
 
 // mostBuffer bounds the memory for one request or answer; longer ones go in parts.
@@ -31,7 +33,18 @@ const mostBuffer = 1 << 20
 
 // ListenFloor listens on network "tcp" or "udp"; port 0 takes a free one.
 func ListenFloor(network string, at netip.AddrPort, in, out int) (*Floor, error) {
-	f := &Floor{stream: network == "tcp", in: in, out: out, fd: -1}
+	return listenFloor(network, at, &Floor{in: in, out: out})
+}
+
+// ListenFloorShared is ListenFloor over TCP at an address at which several processes may: the kernel gives each
+// connection to one of them.
+func ListenFloorShared(at netip.AddrPort, in, out int) (*Floor, error) {
+	return listenFloor("tcp", at, &Floor{in: in, out: out, shared: true})
+}
+
+func listenFloor(network string, at netip.AddrPort, f *Floor) (*Floor, error) {
+	in, out := f.in, f.out
+	f.stream, f.fd = network == "tcp", -1
 	switch {
 	case network != "tcp" && network != "udp":
 		return nil, fmt.Errorf("floor: unknown network %q; write tcp or udp", network)
@@ -54,6 +67,11 @@ func (f *Floor) listen(at netip.AddrPort) (err error) {
 	}
 	if f.stream {
 		if err = unix.SetsockoptInt(f.fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+			return err
+		}
+	}
+	if f.shared {
+		if err = unix.SetsockoptInt(f.fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
 			return err
 		}
 	}
@@ -80,6 +98,9 @@ func (f *Floor) Addr() netip.AddrPort { return f.addr }
 
 // Served is the number of requests received whole so far.
 func (f *Floor) Served() int64 { return f.served.Load() }
+
+// Full says that a connection came for which no file was left.
+func (f *Floor) Full() bool { return f.full.Load() }
 
 // Close frees the address of a Floor that is not to Serve, or no longer.
 func (f *Floor) Close() error {
@@ -270,7 +291,10 @@ func (s *floorStreams) accept() error {
 	for {
 		fd, _, err := unix.Accept4(s.fd, unix.SOCK_CLOEXEC)
 		switch {
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		case errors.Is(err, unix.EAGAIN):
+			return nil
+		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+			s.full.Store(true)
 			return nil
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
 			continue

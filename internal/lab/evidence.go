@@ -26,6 +26,7 @@ type evidence struct {
 	*tallies
 	usage       usage
 	devices     *devices // nil: the client is one
+	servers     int      // processes that share the devices' connections; 0: one has all
 	connections int      // how many a client that is to keep them had, at least; 0: nobody knows
 	benches     []benchRun
 	apart       time.Duration // the largest difference of the instants at which two benches began, bound included
@@ -53,7 +54,7 @@ func (t *trialRunner) evidence() *evidence {
 		e.link = between
 	}
 	if populated(t.setup) {
-		e.devices = &t.devices
+		e.devices, e.servers = &t.devices, t.programs.served.Processes
 	}
 	return e
 }

@@ -13,6 +13,14 @@ import (
 // populated says whether the client of a treatment is many devices.
 func populated(s *study.Setup) bool { return s.Population.Devices > 0 }
 
+// connectionsOfDevices is how many connections the devices of a treatment have open at once; 0: they keep none.
+func connectionsOfDevices(s *study.Setup) int {
+	if overUDP(s) || s.Connection == "per-request" {
+		return 0
+	}
+	return s.Population.Devices
+}
+
 // populationSpec is what the client is told of its devices. Server, message and timeout
 // are in the rest of the call.
 func populationSpec(p *study.Population, seed uint64) population.Spec {

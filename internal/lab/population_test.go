@@ -189,6 +189,34 @@ func TestNotesOfStreams(t *testing.T) {
 	}
 }
 
+// A server hears how many connections devices keep, and what it says of its processes is noted.
+func TestServersHearOfConnections(t *testing.T) {
+	for _, tt := range []struct {
+		setup study.Setup
+		want  int
+	}{
+		{study.Setup{Transport: "mqtt5", Connection: "keep-alive", Population: study.Population{Devices: 9}}, 9},
+		{study.Setup{Transport: "http", Connection: "keep-alive", Population: study.Population{Devices: 9}}, 9},
+		{study.Setup{Transport: "http", Connection: "per-request", Population: study.Population{Devices: 9}}, 0},
+		{study.Setup{Transport: "coap", Connection: "keep-alive", Population: study.Population{Devices: 9}}, 0},
+		{study.Setup{Transport: "http", Connection: "keep-alive", Concurrency: 9}, 0},
+	} {
+		l := &Lab{}
+		if got := (&task{lab: l, setup: &tt.setup}).serve("", stack.Message{}, nil, "", "").Connections; got != tt.want {
+			t.Errorf("%+v: told of %d connections, want %d", tt.setup, got, tt.want)
+		}
+	}
+	for _, processes := range []int{0, 6} {
+		r := soundDevices()
+		r.servers = processes
+		r.summarize()
+		i := slices.IndexFunc(r.findings.quality, func(x store.Quality) bool { return x.Key == "server_processes" })
+		if (i >= 0) != (processes > 0) || i >= 0 && r.findings.quality[i].Value != float64(processes) {
+			t.Errorf("%d processes: got %+v", processes, r.findings.quality)
+		}
+	}
+}
+
 // Each setting of devices changes what the client is told, or the bound of its lateness.
 func TestEverySettingOfDevicesIsTold(t *testing.T) {
 	const text = "study: s\nservice: monitor\nstack: reference/coap-json\ndevices: 10\nperiod: 1s\nduration: 10s\n" +

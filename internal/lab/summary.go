@@ -87,6 +87,9 @@ func (e *evidence) summarize() {
 	f.note("span", "s", time.Duration(client.last).Seconds())
 	if e.devices != nil {
 		e.devices.summarize(f, e.stated())
+		if e.servers > 0 {
+			f.note("server_processes", "1", float64(e.servers))
+		}
 	}
 	if client.thirds[0] > 0 {
 		f.note("rtt_first_third", "s", client.thirds[0])

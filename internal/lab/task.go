@@ -105,7 +105,7 @@ func (t *task) serve(host string, message stack.Message, credentials map[string]
 	return stack.Serve{
 		Service: s.Service, Encoding: s.Encoding, Security: s.Security, Transport: s.Transport, Host: host,
 		Limits: stack.Limits{Body: t.lab.Plan.Study.Body}, Credentials: credentials, Sensor: sensor,
-		Directory: directory, Message: message, Options: s.Options,
+		Directory: directory, Message: message, Options: s.Options, Connections: connectionsOfDevices(s),
 	}
 }
 

@@ -34,6 +34,8 @@ type Serve struct {
 	Directory   string            `json:"directory,omitempty"`   // where the program may write
 	Message     Message           `json:"message"`               // what will be asked; only the floor needs to know
 	Options     map[string]string `json:"options,omitempty"`     // free options of the study, by name
+	// Connections is how many clients that are many devices have open at once; 0: there are none, or they keep none.
+	Connections int `json:"connections,omitempty"`
 }
 
 // Call asks a program to become a client.
@@ -100,6 +102,8 @@ type Ready struct {
 	Phases Phases `json:"phases,omitzero"`
 	// Again: the program takes another line of its verb.
 	Again bool `json:"again,omitempty"`
+	// Processes is how many share the connections of a server; 0: one has all.
+	Processes int `json:"processes,omitempty"`
 }
 
 // Phases are what a client does once, not for every request. 0: it did not, or

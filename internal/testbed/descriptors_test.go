@@ -2,8 +2,12 @@ package testbed
 
 import (
 	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
@@ -100,29 +104,105 @@ func TestSizesBySlope(t *testing.T) {
 // Connections that do not fit are refused, with the number that does.
 func TestConnectionsThatDoNotFit(t *testing.T) {
 	setup := func(stack, connection string, n int) *study.Setup {
-		return &study.Setup{Client: study.Side{Stack: stack}, Connection: connection,
-			Population: study.Population{Devices: n}}
+		return &study.Setup{Client: study.Side{Stack: stack}, Server: study.Side{Stack: stack}, Connection: connection,
+			Transport: "http", Population: study.Population{Devices: n}}
+	}
+	with := func(s *study.Setup, change func(*study.Setup)) *study.Setup {
+		change(s)
+		return s
+	}
+	plenty := room{limit: 20_000, files: 1 << 30, tracked: 1 << 30, memory: 1 << 50}
+	has := func(change func(*room)) room {
+		r := plenty
+		change(&r)
+		return r
 	}
 	for _, tt := range []struct {
 		name  string
 		setup *study.Setup
-		free  int
-		want  string
+		room  room
+		want  string // in what is said; empty: it fits
 	}{
-		{"fits", setup("reference/mqtt", "keep-alive", 19_800), 1 << 20, ""},
-		{"the server's", setup("reference/mqtt", "keep-alive", 19_801), 1 << 20, "take at most 19800 devices"},
-		{"the machine's", setup("reference/floor-tcp", "keep-alive", 10_000), 10_200, "take at most 5000 devices"},
-		{"one after the other", setup("reference/rest-json", "per-request", 100_000), 1 << 20, ""},
-		{"without connections", setup("reference/coap-json", "keep-alive", 1_000_000), 1 << 20, ""},
-		{"no devices", setup("reference/mqtt", "keep-alive", 0), 0, ""},
+		{"one process", setup("reference/mqtt", "keep-alive", 19_800), plenty, ""},
+		{"six", setup("reference/mqtt", "keep-alive", 100_000), plenty, ""},
+		{"six of HTTP", setup("reference/rest-cbor", "keep-alive", 100_000), plenty, ""},
+		{"more than 64", setup("reference/mqtt", "keep-alive", 2_000_000), plenty,
+			"each of the server's processes may open 20000 files here; take at most 1205709 devices"},
+		{"Mosquitto's own", setup("reference/mqtt-mosquitto", "keep-alive", 19_800), plenty, ""},
+		{"Mosquitto", setup("reference/mqtt-mosquitto", "keep-alive", 19_801), plenty, "Mosquitto, one process, may open " +
+			"20000 files here; take at most 19800 devices, or take a server that is as many processes as it needs"},
+		{"one in another language", with(setup("reference/rest-json", "keep-alive", 19_801), func(s *study.Setup) {
+			s.Server.Stack = "cxf"
+		}), plenty, "the server, one process, may open 20000 files here; take at most 19800 devices"},
+		{"a sensor with one reader", with(setup("reference/rest-json", "keep-alive", 19_801), func(s *study.Setup) {
+			s.Sensor = "serial:/dev/ttyUSB0"
+		}), plenty, "the server with this sensor, one process, may open 20000 files here; take at most 19800 devices, or " +
+			"take another sensor"},
+		{"observers of one process", with(setup("reference/mqtt", "keep-alive", 19_800), func(s *study.Setup) {
+			s.Population.Observe = time.Minute
+		}), plenty, ""},
+		{"observers of six", with(setup("reference/mqtt", "keep-alive", 100_000), func(s *study.Setup) {
+			s.Population.Observe = time.Minute
+		}), plenty, "need a server of 6 processes here, and over MQTT observers hear only of what their own one is asked; " +
+			"take at most 19800 devices, or remove observe"},
+		{"the machine's files", setup("reference/floor-tcp", "keep-alive", 10_000), has(func(r *room) { r.files = 10_200 }),
+			"take at most 5000 devices, or raise fs.file-max"},
+		{"its firewall", setup("reference/floor-tcp", "keep-alive", 10_000), has(func(r *room) { r.tracked = 9_999 }),
+			"tracks 9999 more (net.netfilter.nf_conntrack_max); take at most 9999 devices"},
+		{"its memory", with(setup("reference/floor-tcp", "keep-alive", 100_000), func(s *study.Setup) {
+			s.Transport = "tcp"
+		}), has(func(r *room) { r.memory = 650e6 }), "100000 connections take some 1300 MB of memory, and this machine has 650 MB left; take at most 50000 devices"},
+		{"one after the other", setup("reference/rest-json", "per-request", 100_000), room{limit: 1000}, ""},
+		{"without connections", setup("reference/coap-json", "keep-alive", 1_000_000), room{limit: 1000}, ""},
+		{"no devices", setup("reference/mqtt", "keep-alive", 0), room{}, ""},
 	} {
-		what, advice := tooManyFiles(tt.setup, 20_000, tt.free)
-		if (what == "") != (tt.want == "") || !strings.Contains(advice, tt.want) {
-			t.Errorf("%s: got %q, %q, want %q", tt.name, what, advice, tt.want)
+		what, advice := tooManyDevices(tt.setup, tt.room)
+		if got := what + "; " + advice; (what == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if freeFiles() < 100 {
-		t.Errorf("%d files are left", freeFiles())
+	if freeFiles() < 100 || freeMemory() < 1<<20 || freeTracked() < 0 {
+		t.Errorf("%d files, %d B and %d tracked connections are left", freeFiles(), freeMemory(), freeTracked())
+	}
+}
+
+// What a refusal advises is accepted, and one more is not.
+func TestAdvisedNumbersOfDevicesFit(t *testing.T) {
+	advised := regexp.MustCompile(`take at most (\d+) devices`)
+	draw := rand.New(rand.NewPCG(7, 7))
+	stacks := []string{"reference/mqtt", "reference/mqtt-mosquitto", "reference/rest-json", "reference/floor-tcp"}
+	refused := 0
+	for range 2000 {
+		r := room{limit: 300 + draw.IntN(30_000), files: 2000 + draw.IntN(3_000_000), tracked: 1 + draw.IntN(3_000_000),
+			memory: 1e8 + draw.Int64N(3e10)}
+		s := &study.Setup{Connection: "keep-alive", Transport: "http"}
+		s.Population.Devices = 1 + draw.IntN(2e6)
+		s.Client.Stack = stacks[draw.IntN(len(stacks))]
+		s.Server.Stack = s.Client.Stack
+		var last string
+		for what, advice := tooManyDevices(s, r); what != ""; what, advice = tooManyDevices(s, r) {
+			m := advised.FindStringSubmatch(advice)
+			if m == nil {
+				t.Fatalf("%q advises no number", advice)
+			}
+			n, _ := strconv.Atoi(m[1])
+			if n >= s.Population.Devices {
+				t.Fatalf("%+v: %d devices were refused (%s), and %d are advised", r, s.Population.Devices, what, n)
+			}
+			refused++
+			s.Population.Devices, last = n, what
+		}
+		if last == "" {
+			continue
+		}
+		s.Population.Devices++
+		if what, _ := tooManyDevices(s, r); what == "" {
+			t.Fatalf("%+v, %s: %d devices fit, though at most %d are advised (%s)", r, s.Server.Stack,
+				s.Population.Devices, s.Population.Devices-1, last)
+		}
+	}
+	if refused < 500 {
+		t.Errorf("%d were refused", refused)
 	}
 }
 

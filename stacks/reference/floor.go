@@ -60,6 +60,7 @@ func CheckFloor(name string, s stack.Call) error {
 // only their number.
 type floorServer struct {
 	*drive.Floor
+	p        *program
 	at       string
 	size     record
 	reported int64
@@ -76,9 +77,13 @@ func serveFloor(p *program, s stack.Serve) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &floorServer{size: record{in: uint32(len(call.body)), out: uint32(call.answer)}, ended: make(chan struct{})}
-	f.Floor, err = drive.ListenFloor(p.kind.transport, netip.AddrPortFrom(host, uint16(s.Port)),
-		len(call.body), call.answer)
+	f := &floorServer{p: p, size: record{in: uint32(len(call.body)), out: uint32(call.answer)}, ended: make(chan struct{})}
+	at := netip.AddrPortFrom(host, uint16(s.Port))
+	if p.part {
+		f.Floor, err = drive.ListenFloorShared(at, len(call.body), call.answer)
+	} else {
+		f.Floor, err = drive.ListenFloor(p.kind.transport, at, len(call.body), call.answer)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +102,9 @@ func serveFloor(p *program, s stack.Serve) (server, error) {
 func (f *floorServer) url() string { return f.at }
 
 func (f *floorServer) take() *records {
+	if f.p.part && f.Full() {
+		f.p.full.Store(true)
+	}
 	n := f.Served()
 	got := &records{n: int(n - f.reported), same: &f.size}
 	f.reported = n

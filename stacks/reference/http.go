@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -36,7 +35,7 @@ func serveHTTP(p *program, s stack.Serve) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	l, err := p.listen(s)
 	if err != nil {
 		return nil, err
 	}

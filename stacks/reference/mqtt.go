@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -315,8 +314,8 @@ func (m *mqttServer) judged(x *worker, bad bool) error {
 }
 
 // mqttListen is the broker's port, with TLS 1.3 where security asks for it.
-func mqttListen(s stack.Serve) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+func mqttListen(p *program, s stack.Serve) (net.Listener, error) {
+	l, err := p.listen(s)
 	if err != nil || s.Security != "tls" {
 		return l, err
 	}

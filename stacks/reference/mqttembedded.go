@@ -24,8 +24,8 @@ type embedded struct {
 	at     string
 }
 
-func openEmbedded(_ *program, s stack.Serve, limit int, socket string) (broker, error) {
-	l, err := mqttListen(s)
+func openEmbedded(p *program, s stack.Serve, limit int, socket string) (broker, error) {
+	l, err := mqttListen(p, s)
 	if err != nil {
 		return nil, err
 	}

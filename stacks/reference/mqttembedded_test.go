@@ -15,7 +15,7 @@ import (
 
 // A connection on which nothing was said yet does not keep the broker from ending.
 func TestBrokerEndsBesideASilentConnection(t *testing.T) {
-	b, err := openEmbedded(nil, stack.Serve{Host: "127.0.0.1"}, 1<<20, filepath.Join(t.TempDir(), "s"))
+	b, err := openEmbedded(new(program), stack.Serve{Host: "127.0.0.1"}, 1<<20, filepath.Join(t.TempDir(), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestEntranceClosesItsConnections(t *testing.T) {
 func TestBrokerEndsWhileClientsLeave(t *testing.T) {
 	connect := []byte{0x10, 14, 0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 60, 0, 2, 0, 0} // and two octets of a name
 	for range 40 {
-		b, err := openEmbedded(nil, stack.Serve{Host: "127.0.0.1"}, 1<<20, filepath.Join(t.TempDir(), "s"))
+		b, err := openEmbedded(new(program), stack.Serve{Host: "127.0.0.1"}, 1<<20, filepath.Join(t.TempDir(), "s"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
@@ -25,11 +26,13 @@ type program struct {
 	log  *log.Logger
 	tap  Tap
 	name string
-	part bool // this process is a part of many devices; see shards.go
+	part bool        // this process is a part of many devices (shards.go), or of a server (parts.go)
+	full atomic.Bool // a connection came for which this process, a part of a server, had no file left
 }
 
-// shardVerb is call for a process that is a part of many devices.
-const shardVerb = "shard"
+// What a process is started with that is a part: shardVerb is call for a part of many devices, partVerb is serve for
+// a part of a server.
+const shardVerb, partVerb = "shard", "part"
 
 // A Tap looks at every request that a server of this process decoded, and may have
 // it answer another message than was asked: it tells the conformance kit what a
@@ -75,15 +78,15 @@ func (p *program) main(args []string) error {
 		return fmt.Errorf("a stack program is started as NAME serve|call, not %q", args)
 	}
 	var ok bool
-	p.name, p.part = args[0], args[1] == shardVerb
-	if args[0] == requester && (args[1] == "call" || p.part) {
+	p.name, p.part = args[0], args[1] == shardVerb || args[1] == partVerb
+	if args[0] == requester && (args[1] == "call" || args[1] == shardVerb) {
 		return p.request()
 	}
 	if p.kind, ok = find(args[0]); !ok {
 		return fmt.Errorf("this binary has no stack %q", args[0])
 	}
 	switch args[1] {
-	case "serve":
+	case "serve", partVerb:
 		return p.serve()
 	case "call", shardVerb:
 		return p.call()
@@ -110,6 +113,13 @@ func (p *program) served(line []byte) ([]byte, error) {
 	if err := p.supports(wish); err != nil {
 		return nil, err
 	}
+	n, err := p.parts(s)
+	if err != nil {
+		return nil, err
+	}
+	if n > 1 {
+		return p.serveParts(s, n)
+	}
 	// With one P, as on one CPU, the runtime's monitor takes it from every system
 	// call that a client on the same CPU interrupts, looks for more every 20 µs, and
 	// stops at times: an RTT of 28 or of 50 µs, for 100 ms and more at a time.
@@ -129,7 +139,11 @@ func (p *program) served(line []byte) ([]byte, error) {
 		if err := parse(kind, line, &r); err != nil {
 			return nil, err
 		}
-		if err := p.report(srv.take(), r.Discard); err != nil {
+		taken := srv.take()
+		if p.full.Load() {
+			return nil, errFull
+		}
+		if err := p.report(taken, r.Discard); err != nil {
 			return nil, err
 		}
 	}
@@ -160,8 +174,17 @@ func (p *program) supports(w stack.Wish) error {
 }
 
 func (p *program) ready(url string, phases stack.Phases, again bool) {
-	p.say(map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version(),
-		"phases": phases, "again": again})
+	p.readyAs(1, url, phases, again)
+}
+
+// readyAs is ready for a program that is so many processes.
+func (p *program) readyAs(processes int, url string, phases stack.Phases, again bool) {
+	line := map[string]any{"type": "ready", "url": url, "version": goVersion(), "runtime": runtime.Version(),
+		"phases": phases, "again": again}
+	if processes > 1 {
+		line["processes"] = processes
+	}
+	p.say(line)
 }
 
 func (p *program) report(r *records, discard bool) error {

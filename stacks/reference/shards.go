@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -40,8 +38,7 @@ func processes(s *population.Spec) int {
 
 // A shard is one of the processes.
 type shard struct {
-	cmd  *exec.Cmd
-	conn *stack.Conn
+	process
 	rows []measure.Exchange
 	told *population.Result
 	err  error
@@ -59,21 +56,19 @@ func (p *program) share(s stack.Call, spec population.Spec, n int) error {
 			}
 		}
 	}()
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	for i := range shards {
-		if shards[i], err = p.startShard(ctx, exe); err != nil {
+		x, err := p.startProcess(ctx, shardVerb)
+		if err != nil {
 			return err
 		}
+		shards[i] = &shard{process: x}
 		part := spec
 		part.Shard, part.Shards, part.Rows = i, n, max(cmp.Or(spec.Rows, population.MostRows)/n, 1)
 		call := s
 		if call.Population, err = json.Marshal(part); err != nil {
 			return err
 		}
-		if _, err = shards[i].conn.Call(ctx, call); err != nil {
+		if _, err = x.conn.Call(ctx, call); err != nil {
 			return fmt.Errorf("part %d of the devices: %w", i, err)
 		}
 	}
@@ -87,25 +82,6 @@ func (p *program) share(s stack.Call, spec population.Spec, n int) error {
 			return err
 		}
 	}
-}
-
-func (p *program) startShard(ctx context.Context, exe string) (*shard, error) {
-	x := &shard{cmd: exec.CommandContext(ctx, exe, stack.ProgramVerb, p.name, shardVerb)}
-	x.cmd.Stderr = p.log.Writer()
-	in, err := x.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := x.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	r, ok := out.(stack.DeadlineReader)
-	if !ok {
-		return nil, fmt.Errorf("a pipe of type %T has no deadline", out)
-	}
-	x.conn = stack.NewConn(in, r)
-	return x, x.cmd.Start()
 }
 
 // runShards has all run at once, and tells their accounts as one.
