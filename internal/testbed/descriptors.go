@@ -144,8 +144,9 @@ func whoIsOneProcess(s *study.Setup) (who, instead string) {
 	return "the server", ours
 }
 
-// bytesOf is what a connection takes at least: in the kernel at both ends, in the devices' program, and in a server of
-// ours, by its protocol. They are measured (doc/how-many-devices.md).
+// bytesOf is about what a connection takes: in the kernel at both ends, in the devices' program, and in a server of
+// ours, by its protocol. Those of the servers are rounded from measured ones (doc/how-many-devices.md), the others are
+// estimates.
 func bytesOf(s *study.Setup) int64 {
 	const sockets, device, tls = 10_000, 3_000, 40_000
 	each := int64(sockets + device)
@@ -157,7 +158,7 @@ func bytesOf(s *study.Setup) int64 {
 	}
 	switch s.Transport {
 	case "mqtt5", "mqtt311":
-		each += 70_000 // mostly the stacks of two goroutines
+		each += 70_000
 	case "http":
 		each += 20_000
 	}
