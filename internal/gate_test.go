@@ -59,6 +59,9 @@ echo "fuzz: 7 passed, 0 failed"
 // The gate fails where a part of it fails, is killed or does nothing, and its last line is counts always. It leaves no
 // test out and runs none twice.
 func TestGateCloses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for _, program := range []string{"bash", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
 			if os.Getenv("CI") == "true" {

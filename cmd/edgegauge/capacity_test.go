@@ -238,6 +238,9 @@ func TestWhyASearchHasNoInterval(t *testing.T) {
 // What cannot be asked, and what has no answer.
 func TestCapacityRefuses(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	server := &refusing{bears: 0}
 	s := httptest.NewServer(server)
 	defer s.Close()

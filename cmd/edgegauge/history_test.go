@@ -95,6 +95,9 @@ func (o own) says(t *testing.T, code int, args []string, texts ...string) string
 // Results on disk, the command, the verdict: what is fabricated comes out.
 func TestHistoryOfFabricatedResults(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o := newOwn(t)
 	in := func(name string) string { return filepath.Join(o.dir, name) }
 
@@ -201,6 +204,9 @@ func confirmed(t *testing.T, dir, oldDir, newDir string, slower float64) {
 // What a confirmation found stands at the suspect's mark.
 func TestHistoryShowsConfirmations(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o := newOwn(t)
 	for name, x := range map[string]struct {
 		slower float64

@@ -141,6 +141,9 @@ while :; do echo '{"V":5,"A":0.31}'; sleep 0.02; done
 // doc/formats.md names each.
 func TestJSONOfEveryVerb(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o, url := jsonPlace(t)
 	done := map[string]bool{}
 	for _, line := range jsonRuns {

@@ -793,6 +793,9 @@ func marks(t *testing.T, x variant, response string, dirs []string) map[string][
 // names, in another unit, and of a rate that is the inverse of the time.
 func TestMetamorphicHistory(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const runs, step = 12, 8
 	r := rand.New(rand.NewPCG(3, 4))
 	x := drawn(r)

@@ -175,6 +175,9 @@ var goish = regexp.MustCompile(`strconv\.|parsing "|invalid syntax|%!|arg\(s\)|\
 // Every mistake is answered with what is wrong and what to do, in a few lines, and exit code 2.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o := newOwn(t)
 	o.write(t, "good.yaml", "study: x\nservice: echo\nn: 5\nfactors: {stack: [rest-json, coap-cbor]}\nrequests: 5\n"+
 		"design: {replications: 1}\n")

@@ -16,6 +16,9 @@ import (
 // What publish packs is an RO-Crate to its validator, holds all that was measured and nothing secret,
 // and can be repeated and compared.
 func TestPublish(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o := newOwn(t)
 	t.Setenv("PROBE_TOKEN", "sesame-4711")
 	o.write(t, "s.yaml", "study: s\nquestion: Which is quicker?\nservice: echo\nn: 5\n"+

@@ -56,6 +56,9 @@ func TestTrialsWithoutAValue(t *testing.T) {
 
 // Every format writes what little there is, and no NaN.
 func TestFormatsOfPoorResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	same := func(at map[string]string, side measure.Side, response string) (float64, float64) {
 		mean, _ := piesAsPublished(at, side, response)
 		return mean, 0

@@ -80,6 +80,9 @@ func TestAVersionThatDropsRequestsIsWorse(t *testing.T) {
 
 // A confirmation looks at the requests that failed, too: what is left of a version that drops them may be quicker.
 func TestConfirmationsCountFailedRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const file = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [a, a@base]}\n" +
 		"design: {replications: 32, seed: 1}\n"
 	none := func(int) float64 { return 0 }

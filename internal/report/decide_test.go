@@ -63,6 +63,9 @@ func TestMeanAndTypicalTrialMayDisagree(t *testing.T) {
 // Levels of a link are never ranked against each other, and the answer is no
 // longer than a screen whatever the number of treatments.
 func TestOneVerdictForEachLink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	file := "study: s\nservice: monitor\nrequests: 100\nfactors:\n  stack: [a, b]\n  link: [none, {name: far, delay: " +
 		"20ms}]\ndesign: {replications: 5, seed: 1}\n"
 	dir := fabricated(t, file, func(at map[string]string, block int) float64 {
@@ -276,6 +279,9 @@ func TestConnectionsThatAreNotKept(t *testing.T) {
 // Where the kernel knows of connections that the client says nothing of, each of its times says so; where they are many
 // of the requests, the answer does, too.
 func TestConnectionsThatNobodyTellsOf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for _, tt := range []struct {
 		had, asked, told, repeated, failed float64
 		says, alarms                       bool

@@ -119,6 +119,9 @@ func TestNegativeNetEnergiesAreNotClipped(t *testing.T) {
 // Benches differ by 20 %, trials of one bench by 2 %: where each bench counts once, the interval holds the life that a
 // device has on a bench like these on average in 95 of 100, and where trials count, in less than 60.
 func TestForecastsCountBenchesOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	r := rand.New(rand.NewPCG(9, 9))
 	k := lasting(t, "nb-iot", "5Wh")
 	for _, name := range []string{"radio.sleep=0W", "radio.idle=0W", "radio.receive=0W", "radio.send=0W",

@@ -98,6 +98,9 @@ func TestSettingsOnBothSidesOfASize(t *testing.T) {
 // Every claim of every paper says why it is undecided and what would decide it, and
 // only then: with nothing measured, with a model, with no difference to find.
 func TestEveryUndecidedClaimSaysWhatWouldDecide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	undecided := 0
 	for name, file := range afterPapers {
 		for words, r := range map[string]*Report{

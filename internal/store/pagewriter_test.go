@@ -70,6 +70,9 @@ func byLibrary(t *testing.T, to io.Writer, a *Attempt, side measure.Side, xs []m
 
 // Files of exchanges are byte for byte those that parquet-go writes from rows.
 func TestExchangesAreWrittenAsByTheLibrary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	different := func(i int) string { return fmt.Sprintf("%07d %s", i, strings.Repeat("x", 200)) }
 	inStretches := func(i int) bool { return i/1000%3 == 1 || i/1000%3 == 2 && i%5 == 0 } // none, all, some
 	for _, of := range []struct {

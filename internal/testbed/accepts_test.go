@@ -179,7 +179,12 @@ func TestCheckAcceptsWhatRuns(t *testing.T) {
 	}
 	accepted, refused = sample(random, accepted), sample(random, refused)
 	t.Logf("of %d ways, run: %d that check accepts, and %d that it refuses", len(tried), len(accepted), len(refused))
-	for w, why := range ran(t, b, accepted) {
+	outcome := ran(t, b, accepted)
+	for _, w := range accepted {
+		why := outcome[w.String()]
+		if why != "" { // as that its programs had no CPU for seconds: it may run the second time
+			why = ran(t, b, []way{w})[w.String()]
+		}
 		if why != "" {
 			t.Errorf("%s: check accepts it, and it does not run: %s", w, why)
 		}

@@ -282,6 +282,9 @@ func TestResultsOfStrangersAreData(t *testing.T) {
 // A history of strangers' results is shown as text, in bounded length, whatever their facts
 // and confirmations are.
 func TestHistoriesOfStrangersAreData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	dir := t.TempDir()
 	const bad = `<script>alert(1)</script><svg onload=alert(3)>`
 	long := strings.Repeat(bad, 3<<20/len(bad))
