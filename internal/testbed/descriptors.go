@@ -158,9 +158,9 @@ func bytesOf(s *study.Setup) int64 {
 	}
 	switch s.Transport {
 	case "mqtt5", "mqtt311":
-		each += 70_000
+		each += 80_000
 	case "http":
-		each += 20_000
+		each += 24_000
 	}
 	return each
 }
