@@ -284,3 +284,33 @@ func TestTrialsNamedDecideInFourOfFive(t *testing.T) {
 		}
 	}
 }
+
+// Likewise of spikes, which stay as frequent on both sides.
+func TestTrialsNamedForSpikesDecideInFourOfFive(t *testing.T) {
+	const studies, own = 1000, 0.05
+	r := rand.New(rand.NewPCG(29, 17))
+	drawn := func(n, hits, of int) (k int) {
+		for range n {
+			if r.IntN(of) < hits {
+				k++
+			}
+		}
+		return k
+	}
+	for _, s := range []Spikes{{New: 2, Trials: [2]int{20, 20}}, {New: 3, Trials: [2]int{40, 20}},
+		{Old: 1, New: 5, Trials: [2]int{20, 20}}, {Old: 2, New: 6, Trials: [2]int{30, 30}}} {
+		needed := (&Outcome{Spikes: s}).neededBy(Part{Name: spikesPart}, own)
+		k := needed / max(s.Trials[0], s.Trials[1])
+		decided := 0
+		for range studies {
+			n, m := k*s.Trials[1], k*s.Trials[0]
+			if 2*stat.FisherMore(drawn(n, s.New, s.Trials[1]), n, drawn(m, s.Old, s.Trials[0]), m) < own {
+				decided++
+			}
+		}
+		t.Logf("%+v: %d trials decide in %.1f %%", s, needed, 100*float64(decided)/studies)
+		if tooOften(studies-decided, studies, 1-leastPower) {
+			t.Errorf("%+v: %d trials decide in %d of %d studies", s, needed, decided, studies)
+		}
+	}
+}
