@@ -314,3 +314,60 @@ func TestTrialsNamedForSpikesDecideInFourOfFive(t *testing.T) {
 		}
 	}
 }
+
+// Likewise of the best of four treatments, which all pairs share a level with.
+func TestTrialsNamedForTheBestOfFourDecideInFourOfFive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	const studies = 300
+	names := []string{"x", "y", "z", "w"}
+	r := rand.New(rand.NewPCG(29, 18))
+	need := mustRequire(t, "rtt < 10s")
+	choose := func(of func(name string) []float64) Choice {
+		var all []Series
+		for _, name := range names {
+			all = append(all, series(name, "rtt", of(name)...))
+		}
+		c, err := Choose(all, []Objective{{Term: need.Term}}, nil, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	asked, decided := 0, 0
+	for asked < studies {
+		pilot := map[string][]float64{}
+		c := choose(func(name string) []float64 {
+			center := 1.06
+			if name == "x" {
+				center = 1
+			}
+			pilot[name] = around(r, center, 0.08, 8)
+			return pilot[name]
+		})
+		second := c.Candidates[1]
+		if !second.Noise || second.Needed == 0 || second.Needed > 1000 {
+			continue
+		}
+		asked++
+		again := choose(func(name string) []float64 {
+			mean, sd := mean(logs(pilot[name])), stat.SD(logs(pilot[name]))
+			out := make([]float64, second.Needed)
+			for i := range out {
+				out[i] = math.Exp(mean + sd*r.NormFloat64())
+			}
+			return out
+		})
+		for _, x := range again.Candidates {
+			if (x.Name == second.Name || again.Candidates[0].Name == second.Name && x.Name == c.Candidates[0].Name) && !x.Noise {
+				decided++
+				break
+			}
+		}
+	}
+	t.Logf("as many trials as named decide in %.1f %%", 100*float64(decided)/studies)
+	if tooOften(studies-decided, studies, 1-leastPower) {
+		t.Errorf("as many trials as named decide in %d of %d studies", decided, studies)
+	}
+}
