@@ -17,8 +17,8 @@ import (
 
 // devices are a client that is many: what the study asks of them, and what became of them.
 type devices struct {
-	asked  *study.Population
-	result *population.Result // as the client says at the end of its records; nil: it has not yet, or is one
+	asked   *study.Population
+	account *population.Account // as the client says at the end of its records; nil: it has not yet, or is one
 }
 
 // take reads the client's account of its devices. Figures of single requests
@@ -27,11 +27,11 @@ func (d *devices) take(e stack.End, sums *accumulator) error {
 	if d.asked.Devices == 0 {
 		return nil
 	}
-	r := new(population.Result)
+	r := new(population.Account)
 	if err := json.Unmarshal([]byte(e.Population), r); err != nil {
 		return fmt.Errorf("the client says nothing of its devices: %w", err)
 	}
-	d.result = r
+	d.account = r
 	if kept := float64(sums.n); kept > 0 && float64(r.Requests) > kept {
 		all := float64(r.Requests) / kept
 		sums.in, sums.out = int64(float64(sums.in)*all), int64(float64(sums.out)*all)
@@ -46,7 +46,7 @@ var ofDevices = []string{"rtt", "response_time", "message_size", "response_size"
 // summarize adds what only devices have, which report for so long, as the study says. A run takes longer where its last
 // answer is late, or none comes, and no more is sent then.
 func (d *devices) summarize(f *findings, stated time.Duration) {
-	r := d.result
+	r := d.account
 	if r == nil {
 		return
 	}
@@ -97,7 +97,7 @@ type counted struct {
 }
 
 // notesOfDevices are what was counted besides the responses.
-func notesOfDevices(r *population.Result) []counted {
+func notesOfDevices(r *population.Account) []counted {
 	notes := []counted{
 		{"devices", int64(r.Devices)}, {"devices_down_most", int64(r.DownMost)}, {"reports_skipped", r.Skipped},
 		{"reports_retried", r.Retries}, {"answers_wrong", r.Wrong}, {"answers_duplicate", r.Duplicates},
@@ -123,7 +123,7 @@ func notesOfDevices(r *population.Result) []counted {
 
 // notesOfHearing are what was counted of observers, and of what did not reach devices; nothing
 // where there was neither.
-func notesOfHearing(r *population.Result) (notes []counted) {
+func notesOfHearing(r *population.Account) (notes []counted) {
 	for _, x := range []counted{
 		{"observers", r.Observers}, {"registrations", r.Registrations}, {"registrations_failed", r.RegistrationsFailed},
 		{"notifications", r.Notifications}, {"notifications_missed", r.Missed}, {"notifications_stale", r.Stale},
@@ -140,7 +140,7 @@ func notesOfHearing(r *population.Result) (notes []counted) {
 // counts: the devices' account agrees with itself and with how many the server served; below 0: that is not known. A
 // request that failed may have reached the server; one that was sent again, twice.
 func (d *devices) counts(served int64) string {
-	r := d.result
+	r := d.account
 	if r == nil || r.Requests+r.Registrations+r.Notifications == 0 {
 		return "no request was sent"
 	}
@@ -161,7 +161,7 @@ func (d *devices) counts(served int64) string {
 
 // answers: an answer that comes is right. Why is the first failure.
 func (d *devices) answers(why string) string {
-	r := d.result
+	r := d.account
 	switch {
 	case r.Wrong > 0:
 		return fmt.Sprintf("%d of %d answers were wrong; first failure: %s", r.Wrong, r.Answered+r.Wrong, why)
@@ -178,7 +178,7 @@ func (d *devices) answers(why string) string {
 
 // outageMet: somebody could notice the outage that the study asks for.
 func (d *devices) outageMet() string {
-	if d.asked.Outage.For > 0 && d.result.Withheld == 0 {
+	if d.asked.Outage.For > 0 && d.account.Withheld == 0 {
 		return "the outage met nobody: nothing was sent to or by the devices that it cut off; let it last for a period, or " +
 			"be at an instant at which devices report"
 	}
@@ -187,7 +187,7 @@ func (d *devices) outageMet() string {
 
 // punctual: the driver sent when devices were due, and read what came.
 func (d *devices) punctual() string {
-	r, bound := d.result, d.asked.Lateness
+	r, bound := d.account, d.asked.Lateness
 	switch {
 	case r.LatenessP99 > bound:
 		return fmt.Sprintf("the driver was late: 1 %% of the requests left later than %v after they were due, %v is "+
@@ -203,7 +203,7 @@ func (d *devices) punctual() string {
 // driver: the client had time to spare.
 func (d *devices) driver(stated time.Duration) string {
 	const busiest = 0.8
-	r := d.result
+	r := d.account
 	if share := r.CPU.Seconds() / stated.Seconds() / float64(max(r.Shards, 1)); share >= busiest {
 		return fmt.Sprintf("the driver was busy for %.0f %% of the run: with so many devices it measures itself; "+
 			"take fewer, or a longer period", 100*share)

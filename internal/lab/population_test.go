@@ -20,7 +20,7 @@ import (
 // soundDevices is a trial of many devices that passes every gate.
 func soundDevices() *evidence {
 	setup := &study.Setup{Concurrency: 1, Population: study.Population{Devices: 100, Lateness: 10 * time.Millisecond}}
-	r := &population.Result{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
+	r := &population.Account{Devices: 100, Elapsed: 10 * time.Second, CPU: time.Second, LatenessP99: 9 * time.Millisecond}
 	r.Requests, r.Answered, r.Failed, r.Retransmissions = 1000, 990, 10, 20
 	return &evidence{
 		setup:        setup,
@@ -29,7 +29,7 @@ func soundDevices() *evidence {
 			atClient: {n: 1000, failed: 10, why: "no answer in time"},
 			atServer: {n: 995},
 		}},
-		devices:  &devices{asked: &setup.Population, result: r},
+		devices:  &devices{asked: &setup.Population, account: r},
 		findings: new(findings),
 	}
 }
@@ -37,44 +37,44 @@ func soundDevices() *evidence {
 func TestGatesOfDevices(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
-		spoil func(*evidence, *population.Result)
+		spoil func(*evidence, *population.Account)
 		want  string
 	}{
-		{"sound", func(*evidence, *population.Result) {}, ""},
-		{"all that was sent was served", func(t *evidence, _ *population.Result) { t.sides[atServer].n = 1020 },
+		{"sound", func(*evidence, *population.Account) {}, ""},
+		{"all that was sent was served", func(t *evidence, _ *population.Account) { t.sides[atServer].n = 1020 },
 			""},
-		{"late", func(_ *evidence, r *population.Result) { r.LatenessP99 = 11 * time.Millisecond },
+		{"late", func(_ *evidence, r *population.Account) { r.LatenessP99 = 11 * time.Millisecond },
 			"the driver was late: 1 % of the requests left later than 11ms"},
-		{"dropped", func(_ *evidence, r *population.Result) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
-		{"busy", func(_ *evidence, r *population.Result) { r.CPU = 8 * time.Second }, "busy for 80 %"},
-		{"busy, and then an answer that did not come", func(_ *evidence, r *population.Result) {
+		{"dropped", func(_ *evidence, r *population.Account) { r.Dropped = 3 }, "the kernel dropped 3 answers"},
+		{"busy", func(_ *evidence, r *population.Account) { r.CPU = 8 * time.Second }, "busy for 80 %"},
+		{"busy, and then an answer that did not come", func(_ *evidence, r *population.Account) {
 			r.CPU, r.Elapsed = 8*time.Second, 100*time.Second
 		}, "busy for 80 %"},
-		{"busy on two CPUs", func(_ *evidence, r *population.Result) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
-		{"a lab that was stopped", func(t *evidence, _ *population.Result) { t.stall = 3 * time.Second },
+		{"busy on two CPUs", func(_ *evidence, r *population.Account) { r.CPU, r.Shards = 12*time.Second, 2 }, ""},
+		{"a lab that was stopped", func(t *evidence, _ *population.Account) { t.stall = 3 * time.Second },
 			"this lab did not run for 3s of the trial"},
-		{"an outage", func(t *evidence, r *population.Result) {
+		{"an outage", func(t *evidence, r *population.Account) {
 			t.setup.Population.Outage.For, r.Withheld = time.Second, 1
 		}, ""},
-		{"an outage that met nobody", func(t *evidence, _ *population.Result) {
+		{"an outage that met nobody", func(t *evidence, _ *population.Account) {
 			t.setup.Population.Outage.For = time.Second
 		}, "the outage met nobody"},
-		{"a wrong answer", func(_ *evidence, r *population.Result) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
-		{"no answer", func(t *evidence, r *population.Result) {
+		{"a wrong answer", func(_ *evidence, r *population.Account) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
+		{"no answer", func(t *evidence, r *population.Account) {
 			r.Answered, r.Failed = 0, 1000
 		}, "none of 1000 requests was answered"},
-		{"nothing sent", func(_ *evidence, r *population.Result) { *r = population.Result{} }, "no request was sent"},
-		{"the server served fewer than were answered", func(t *evidence, _ *population.Result) {
+		{"nothing sent", func(_ *evidence, r *population.Account) { *r = population.Account{} }, "no request was sent"},
+		{"the server served fewer than were answered", func(t *evidence, _ *population.Account) {
 			t.sides[atServer].n = 989
 		}, "the server 989"},
-		{"the server served more than was sent", func(t *evidence, _ *population.Result) {
+		{"the server served more than was sent", func(t *evidence, _ *population.Account) {
 			t.sides[atServer].n = 1021
 		}, "the server 1021"},
-		{"its own sums", func(_ *evidence, r *population.Result) { r.Failed = 9 },
+		{"its own sums", func(_ *evidence, r *population.Account) { r.Failed = 9 },
 			"990 requests were answered and 9 failed"},
 	} {
 		r := soundDevices()
-		tt.spoil(r, r.devices.result)
+		tt.spoil(r, r.devices.account)
 		got := r.fault()
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.what, got, tt.want)
@@ -86,13 +86,13 @@ func TestGatesOfDevices(t *testing.T) {
 func TestCountsOfDevicesAreOfAll(t *testing.T) {
 	r := soundDevices()
 	sums := &accumulator{n: 250, failed: 3}
-	var told population.Result
+	var told population.Account
 	told.Requests, told.Failed, told.Elapsed, told.Sampled = 1000, 10, 10*time.Second, 4
 	b, _ := json.Marshal(told)
 	if err := r.devices.take(stack.End{Population: string(b)}, sums); err != nil {
 		t.Fatal(err)
 	}
-	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.devices.result.Sampled != 4 {
+	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.devices.account.Sampled != 4 {
 		t.Errorf("got %d requests, %d failed, in %d ns", sums.n, sums.failed, sums.last)
 	}
 	if err := r.devices.take(stack.End{}, sums); err == nil {
@@ -103,7 +103,7 @@ func TestCountsOfDevicesAreOfAll(t *testing.T) {
 func TestResponsesOfDevices(t *testing.T) {
 	r := soundDevices()
 	r.conversation.asked.Duration = int64(5 * time.Second)
-	p := r.devices.result
+	p := r.devices.account
 	p.BytesOut, p.BytesIn, p.Recovery = 50_000, 30_000, 12*time.Second
 	r.findings.results = []store.Result{{Side: measure.Client, Response: "serialization", N: 9},
 		{Side: measure.Client, Response: "response_time", N: 9}, {Side: measure.Server, Response: "serialization", N: 9}}
@@ -127,8 +127,8 @@ func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {
 	for _, elapsed := range []time.Duration{20 * time.Millisecond, 5 * time.Second, 9 * time.Second} {
 		r := soundDevices()
 		r.conversation.asked.Duration = int64(5 * time.Second)
-		r.devices.result.Elapsed, r.sides[atClient].last = elapsed, int64(elapsed)
-		r.devices.result.Notifications, r.devices.result.HeardLate = 510, 10
+		r.devices.account.Elapsed, r.sides[atClient].last = elapsed, int64(elapsed)
+		r.devices.account.Notifications, r.devices.account.HeardLate = 510, 10
 		r.setup.Population.Observe = time.Minute
 		r.summarize()
 		got := map[string]float64{}
@@ -147,7 +147,7 @@ func TestBytesOfSampledRequests(t *testing.T) {
 	for requests, want := range map[int64][2]int64{1000: {20_000, 10_000}, 100: {2000, 1000}, 0: {2000, 1000}} {
 		r := soundDevices()
 		sums := accumulator{n: 100, out: 2000, in: 1000}
-		told, err := json.Marshal(population.Result{Counts: population.Counts{Requests: requests}})
+		told, err := json.Marshal(population.Account{Counts: population.Counts{Requests: requests}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestBytesOfSampledRequests(t *testing.T) {
 func TestNoRecoveryIsARow(t *testing.T) {
 	for _, outage := range []time.Duration{0, time.Second} {
 		r := soundDevices()
-		r.setup.Population.Outage.For, r.devices.result.Recovery = outage, -1
+		r.setup.Population.Outage.For, r.devices.account.Recovery = outage, -1
 		r.devices.summarize(r.findings, r.stated())
 		i := slices.IndexFunc(r.findings.results, func(x store.Result) bool { return x.Response == "recovery_time" })
 		if (i >= 0) != (outage > 0) || i >= 0 && !math.IsNaN(r.findings.results[i].Mean) {
@@ -176,7 +176,7 @@ func TestNoRecoveryIsARow(t *testing.T) {
 
 // Devices with connections tell of them, and nothing of datagrams.
 func TestNotesOfStreams(t *testing.T) {
-	r := &population.Result{Streams: true, Counts: population.Counts{Withheld: 3}, Shards: 2}
+	r := &population.Account{Streams: true, Counts: population.Counts{Withheld: 3}, Shards: 2}
 	got := map[string]int64{}
 	for _, x := range notesOfDevices(r) {
 		got[x.key] = x.value

@@ -75,7 +75,7 @@ func TestObserversOfThreeServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var r population.Result
+			var r population.Account
 			if err := json.Unmarshal([]byte(end.Population), &r); err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestSubscribersOfTwoBrokers(t *testing.T) {
 			if _, err := client.Call(ctx, call); err != nil {
 				t.Fatal(err)
 			}
-			run := func(record bool) (r population.Result) {
+			run := func(record bool) (r population.Account) {
 				end, err := client.Run(ctx, stack.Run{Duration: int64(3200 * time.Millisecond), Record: record},
 					func(measure.Exchange) {})
 				if err == nil && record {

@@ -154,7 +154,7 @@ func TestServersOfSeveralProcesses(t *testing.T) {
 				t.Fatalf("the server counted %d requests of the warm-up, %v; want %d", end.Count, err, devices)
 			}
 			end, err := client.Run(ctx, stack.Run{Requests: devices, Record: true}, func(measure.Exchange) {})
-			var r population.Result
+			var r population.Account
 			if err == nil {
 				err = json.Unmarshal([]byte(end.Population), &r)
 			}

@@ -181,7 +181,7 @@ func (p *program) sayDevices(s population.State) {
 }
 
 // unrecorded is what is said of a run without records.
-func unrecorded(r *population.Result) stack.End {
+func unrecorded(r *population.Account) stack.End {
 	return stack.End{Count: int(r.Requests), CPU: r.CPU,
 		Failures: stack.Failures{Failed: int(r.Failed), FirstFailure: r.FirstFailure}}
 }
@@ -211,7 +211,7 @@ func (p *program) runPopulation(devices *population.Population, r stack.Run) err
 }
 
 // recorded is what is said of a run with records.
-func recorded(r *population.Result) (stack.End, error) {
+func recorded(r *population.Account) (stack.End, error) {
 	told, err := json.Marshal(r)
 	return stack.End{Count: r.Kept, CPU: r.CPU, Retransmissions: int(r.Retransmissions), Population: string(told)}, err
 }

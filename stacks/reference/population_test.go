@@ -47,7 +47,7 @@ func TestDevicesAskAServiceInSeveralProcesses(t *testing.T) {
 				t.Errorf("request %d: %q", x.Seq, x.Failure)
 			}
 		})
-		var r population.Result
+		var r population.Account
 		if err == nil {
 			err = json.Unmarshal([]byte(end.Population), &r)
 		}

@@ -40,7 +40,7 @@ func processes(s *population.Spec) int {
 type shard struct {
 	process
 	rows []measure.Exchange
-	told *population.Result
+	told *population.Account
 	err  error
 }
 
@@ -93,14 +93,14 @@ func (p *program) runShards(ctx context.Context, shards []*shard, r stack.Run, b
 		if r.Requests > 0 {
 			part.Requests = (r.Requests + i) / len(shards) // together as many
 			if part.Requests == 0 {
-				x.told, x.err = &population.Result{}, nil
+				x.told, x.err = &population.Account{}, nil
 				continue
 			}
 		}
 		all.Go(func() { x.run(ctx, part) })
 	}
 	all.Wait()
-	var parts []*population.Result
+	var parts []*population.Account
 	for i, x := range shards {
 		if x.err != nil {
 			return fmt.Errorf("part %d of the devices: %w", i, x.err)
@@ -155,10 +155,10 @@ func (x *shard) run(ctx context.Context, r stack.Run) {
 	if x.err != nil {
 		return
 	}
-	x.told = &population.Result{Counts: population.Counts{Requests: int64(e.Count), Failed: int64(e.Failed)}, CPU: e.CPU,
+	x.told = &population.Account{Counts: population.Counts{Requests: int64(e.Count), Failed: int64(e.Failed)}, CPU: e.CPU,
 		FirstFailure: e.FirstFailure}
 	if r.Record {
-		x.told = new(population.Result)
+		x.told = new(population.Account)
 		x.err = json.Unmarshal([]byte(e.Population), x.told)
 	}
 	if errors.Is(x.err, io.EOF) {

@@ -32,7 +32,7 @@ type Case struct {
 
 // A Measurement is what a Case came to.
 type Measurement struct {
-	population.Result
+	population.Account
 	Served    int   // requests that the server says it had
 	Anonymous int64 // B of the client's memory at the end of the run that no file backs
 	Peak      int64 // B, the most that was resident, program included
@@ -156,7 +156,7 @@ func Measure(ctx context.Context, exe string, c Case) (f Measurement, err error)
 		return f, err
 	}
 	f.Served = served.end.Count
-	err = json.Unmarshal([]byte(told.end.Population), &f.Result)
+	err = json.Unmarshal([]byte(told.end.Population), &f.Account)
 	return f, errors.Join(err, s.End(ctx))
 }
 

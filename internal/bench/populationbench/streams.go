@@ -121,7 +121,7 @@ func MeasureStreams(ctx context.Context, exe string, c StreamCase) (f Measuremen
 	if err != nil {
 		return f, err
 	}
-	if err = json.Unmarshal([]byte(end.Population), &f.Result); err != nil {
+	if err = json.Unmarshal([]byte(end.Population), &f.Account); err != nil {
 		return f, err
 	}
 	for _, pid := range family(client.cmd.Process.Pid) {

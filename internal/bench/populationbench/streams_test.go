@@ -88,7 +88,7 @@ func TestPartsTellWhatWasSentAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r population.Result
+	var r population.Account
 	if err := json.Unmarshal([]byte(end.Population), &r); err != nil {
 		t.Fatal(err)
 	}

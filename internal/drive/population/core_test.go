@@ -378,7 +378,7 @@ func TestDevicesOfARamp(t *testing.T) {
 	c := newCore(&s)
 	for run, want := range [][3]int{{1, 250, 500}, {500, 500, 500}, {500, 500, 700}} {
 		c.begin(Load{For: []time.Duration{5, 5, 7}[run] * time.Second, Record: true}, 1)
-		got := [3]int{c.switchedOn(0), c.switchedOn(2500e6), c.result(10e9).Devices}
+		got := [3]int{c.switchedOn(0), c.switchedOn(2500e6), c.account(10e9).Devices}
 		if got != want || c.back.tolerated != want[2]/100 {
 			t.Errorf("run %d: got %v devices, %d may be down; want %v", run, got, c.back.tolerated, want)
 		}
@@ -487,7 +487,7 @@ func TestOutageThatMeetsNobody(t *testing.T) {
 		s.NON, s.Outage = true, o
 		w := &world{core: newCore(&s), server: answers}
 		w.run(Load{For: time.Minute, Record: true})
-		if r := w.result(w.now); r.Recovery != -1 || r.DownMost > 10 {
+		if r := w.account(w.now); r.Recovery != -1 || r.DownMost > 10 {
 			t.Errorf("%s: recovered after %v, %d were down", name, r.Recovery, r.DownMost)
 		}
 	}
@@ -501,7 +501,7 @@ func TestRecoveryOfTheLastReports(t *testing.T) {
 	w := &world{core: newCore(&s), server: answers}
 	w.run(Load{For: 60 * time.Second, Record: true})
 	// They fail at 35 s, and are answered at 36.
-	r := w.result(w.now)
+	r := w.account(w.now)
 	if d := r.Recovery - 3*time.Second - rtt; d.Abs() > time.Millisecond || r.Elapsed < time.Minute {
 		t.Errorf("recovered after %v of a run of %v, want 3 s", r.Recovery, r.Elapsed)
 	}

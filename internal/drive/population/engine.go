@@ -45,8 +45,8 @@ type Load struct {
 	every time.Duration // in a test; 0: tellEvery
 }
 
-// A Result is what became of a run.
-type Result struct {
+// An Account is what became of a run.
+type Account struct {
 	Counts
 	Devices int           `json:"devices"` // that were switched on
 	Elapsed time.Duration `json:"elapsed"` // from the start of the run to its end, that of its last request at the least
@@ -91,7 +91,7 @@ type Result struct {
 
 // Exchanges yields the rows, in the order in which they ended. It is good until the
 // population runs again.
-func (r *Result) Exchanges() iter.Seq[measure.Exchange] { return r.rows.exchanges(r.body) }
+func (r *Account) Exchanges() iter.Seq[measure.Exchange] { return r.rows.exchanges(r.body) }
 
 // New checks a Spec and makes the devices. Nothing is sent.
 func New(s Spec) (*Population, error) {
@@ -142,9 +142,9 @@ const longestWait = 20 * time.Millisecond
 const extraMemory = 256 << 20
 
 // Run sets all devices going, from the beginning, on a socket of its own. A failed
-// request is data, not an error. When ctx ends, requests under way fail, and the result
+// request is data, not an error. When ctx ends, requests under way fail, and the account
 // so far is returned with ctx's error.
-func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
+func (p *Population) Run(ctx context.Context, l Load) (*Account, error) {
 	if l.For < 0 || l.For > longest || l.For == 0 && l.Requests <= 0 {
 		return nil, fmt.Errorf("population: a run of %v; write 1ns to %v, or a number of requests", l.For, longest)
 	}
@@ -179,7 +179,7 @@ func (p *Population) Run(ctx context.Context, l Load) (*Result, error) {
 	e.finish(end)
 	p.core.back.look(end)
 	cpu2, wait2, _ := effort()
-	r := p.core.result(end)
+	r := p.core.account(end)
 	r.CPU, r.RunQueueWait, r.Dropped = cpu2-cpu, -1, -1
 	if drops >= 0 {
 		r.Dropped = e.dropped() - drops
@@ -204,9 +204,9 @@ type runner interface {
 	dropped() int64
 }
 
-// result is the account of a run that ended at an instant.
-func (c *core) result(end int64) *Result {
-	r := &Result{Counts: c.Counts, Devices: c.switchedOn(end), Elapsed: time.Duration(end),
+// account is that of a run that ended at an instant.
+func (c *core) account(end int64) *Account {
+	r := &Account{Counts: c.Counts, Devices: c.switchedOn(end), Elapsed: time.Duration(end),
 		LatenessP50: c.late.Quantile(0.5), LatenessP99: c.late.Quantile(0.99), LatenessMax: c.late.Max(),
 		Kept: c.rows.n, Sampled: 1 << c.rows.halved, DownMost: c.back.most, Recovery: -1,
 		Streams: c.Stream != nil, FirstFailure: c.rows.first, rows: &c.rows, body: c.Body, Observers: int64(c.watching())}

@@ -156,7 +156,7 @@ func TestThreeAccountsAgree(t *testing.T) {
 			defer ns.Close()
 			const n, rounds = 3000, 2
 			var server counter
-			var result *Result
+			var account *Account
 			var before, after map[string]int64
 			err = kernel.InNetwork(ns, func() error {
 				if err := up(); err != nil {
@@ -178,7 +178,7 @@ func TestThreeAccountsAgree(t *testing.T) {
 				}
 				p.batch = tt.most
 				before = counters(t, "Udp")
-				result, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
+				account, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
 				after = counters(t, "Udp")
 				return err
 			})
@@ -186,13 +186,13 @@ func TestThreeAccountsAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			// On a busy machine a device may still wait when it is due again.
-			if result.Answered != result.Requests || result.Skipped+result.Requests != n*rounds {
-				t.Errorf("got %+v, want %d reports, all answered or skipped", result, n*rounds)
+			if account.Answered != account.Requests || account.Skipped+account.Requests != n*rounds {
+				t.Errorf("got %+v, want %d reports, all answered or skipped", account, n*rounds)
 			}
 			server.mu.Lock()
 			defer server.mu.Unlock()
 			// Where an answer takes seconds, as on a busy machine, a request is sent again.
-			if sent := int(result.Requests + result.Retransmissions); server.requests != sent ||
+			if sent := int(account.Requests + account.Retransmissions); server.requests != sent ||
 				server.bytes != 4*server.requests || len(server.peers) != n {
 				t.Errorf("the server counted %d requests with %d B from %d peers, the devices %d from %d", server.requests,
 					server.bytes, len(server.peers), sent, n)
@@ -203,22 +203,22 @@ func TestThreeAccountsAgree(t *testing.T) {
 				}
 			}
 			// Both ends are in this network, so each datagram is one out and one in.
-			all := result.DatagramsOut + result.DatagramsIn
+			all := account.DatagramsOut + account.DatagramsIn
 			if out := after["OutDatagrams"] - before["OutDatagrams"]; out != all {
 				t.Errorf("the kernel sent %d datagrams, the devices account for %d", out, all)
 			}
 			lost := after["RcvbufErrors"] - before["RcvbufErrors"]
-			if in := after["InDatagrams"] - before["InDatagrams"]; in+lost != all || lost < result.Dropped {
+			if in := after["InDatagrams"] - before["InDatagrams"]; in+lost != all || lost < account.Dropped {
 				t.Errorf("the kernel delivered %d datagrams and dropped %d, of %d", in, lost, all)
 			}
 			kept := 0
-			for x := range result.Exchanges() {
+			for x := range account.Exchanges() {
 				if kept++; x.Sent < x.Due || x.Done <= x.Sent || x.Out != 4 || x.In != 2 || x.Failure != "" {
 					t.Fatalf("got %+v", x)
 				}
 			}
-			if kept != int(result.Requests) || result.Sampled != 1 {
-				t.Errorf("kept %d rows, one of %d", kept, result.Sampled)
+			if kept != int(account.Requests) || account.Sampled != 1 {
+				t.Errorf("kept %d rows, one of %d", kept, account.Sampled)
 			}
 		})
 	}
@@ -505,7 +505,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen []State
-	var r *Result
+	var r *Account
 	for span := 400 * time.Millisecond; len(seen) < 2 && span < time.Minute; span *= 2 { // longer on a busy machine
 		seen = nil
 		if r, err = p.Run(t.Context(), Load{For: span, every: 50 * time.Millisecond,

@@ -12,8 +12,8 @@ import (
 // each, and were started together. Counts are sums; lateness is that of all requests; the
 // devices that were down are added up in steps of 8.4 ms. The most of the connections open at
 // once is the sum of the parts' most, and may have been less.
-func Merge(parts []*Result) *Result {
-	all := &Result{Recovery: -1, Streams: true, Shards: len(parts)}
+func Merge(parts []*Account) *Account {
+	all := &Account{Recovery: -1, Streams: true, Shards: len(parts)}
 	var late tally.Histogram
 	var steps []Step
 	for _, p := range parts {
@@ -67,7 +67,7 @@ func known[T ~int64](a, b T) T {
 
 // Thin says whether a row of a part, which kept one of its own Sampled, stays among the rows
 // of all, of which one of so many stays. Rows are told apart by their number in the part.
-func (r *Result) Thin(sampled int, part, row uint64) bool {
+func (r *Account) Thin(sampled int, part, row uint64) bool {
 	n := uint64(sampled / max(r.Sampled, 1))
 	return n <= 1 || draw(part, 0, forSample+row)%n == 0
 }

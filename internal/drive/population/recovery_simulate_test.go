@@ -49,7 +49,7 @@ type ending struct {
 }
 
 // fabricate makes one run: what the product says of it, and how its requests ended.
-func (f *fabricated) fabricate(seed uint64) (r *Result, ends []ending) {
+func (f *fabricated) fabricate(seed uint64) (r *Account, ends []ending) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	s := sensors(f.devices, f.period, f.reports)
 	s.NON, s.Timeout, s.Seed = true, cmp.Or(f.timeout, 3*time.Second), seed
@@ -86,7 +86,7 @@ func (f *fabricated) fabricate(seed uint64) (r *Result, ends []ending) {
 		ends = append(ends, e)
 	}
 	slices.SortStableFunc(ends, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
-	return w.result(w.now), ends
+	return w.account(w.now), ends
 }
 
 // back is the first instant from one on at which no more devices are down than so many more than on average before the

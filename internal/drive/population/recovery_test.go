@@ -114,10 +114,10 @@ func TestStepsSayWhenDevicesHaveRecovered(t *testing.T) {
 			all++
 		}
 		one.look(int64(length * 1e9))
-		var told []*Result
+		var told []*Account
 		ended, wider := 0, 0
 		for _, x := range shards {
-			told = append(told, &Result{Counts: Counts{Withheld: 1}, Devices: devices / parts, Steps: x.steps,
+			told = append(told, &Account{Counts: Counts{Withheld: 1}, Devices: devices / parts, Steps: x.steps,
 				Began: o.At, Outage: o.At + o.For, Calm: calm, Stopped: time.Duration(length * 1e9)})
 			for _, s := range x.steps {
 				ended += s.Ended

@@ -4,8 +4,8 @@
 // and a way to come back after an outage.
 //
 //	p, err := population.New(population.Spec{Server: server, Devices: 100_000, Period: time.Minute, …})
-//	result, err := p.Run(ctx, population.Load{For: 5 * time.Minute, Record: true})
-//	for exchange := range result.Exchanges() { … }
+//	account, err := p.Run(ctx, population.Load{For: 5 * time.Minute, Record: true})
+//	for exchange := range account.Exchanges() { … }
 //
 // Its parts, to be read in this order:
 //

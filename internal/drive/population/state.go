@@ -10,7 +10,7 @@ type State struct {
 	Failed   int64 `json:"failed"`   // of them
 	// Rate is of requests begun since the last State, in 1/s.
 	Rate float64 `json:"rate"`
-	// Lateness of all requests so far, p99; see Result.
+	// Lateness of all requests so far, p99; see Account.
 	Lateness time.Duration `json:"lateness_p99"`
 }
 

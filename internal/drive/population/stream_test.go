@@ -240,7 +240,7 @@ func TestStreamsThreeAccountsAgree(t *testing.T) {
 			defer ns.Close()
 			const n, rounds = 300, 3
 			var served, bytesIn atomic.Int64
-			var result *Result
+			var account *Account
 			var before, after map[string]int64
 			err = kernel.InNetwork(ns, func() error {
 				if err := up(); err != nil {
@@ -268,14 +268,14 @@ func TestStreamsThreeAccountsAgree(t *testing.T) {
 				}
 				defer p.Close()
 				before = counters(t, "Tcp")
-				result, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
+				account, err = p.Run(t.Context(), Load{For: rounds * time.Second, Record: true})
 				after = counters(t, "Tcp")
 				return err
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := result
+			r := account
 			conns := int64(n)
 			if tt.request {
 				conns = r.Requests
@@ -445,20 +445,20 @@ func TestConnectedDevicesAreOn(t *testing.T) {
 
 // Parts together say what one process says: sums, and a recovery of all.
 func TestMergedParts(t *testing.T) {
-	part := func(late time.Duration, steps ...Step) *Result {
+	part := func(late time.Duration, steps ...Step) *Account {
 		c := newCore(&Spec{Devices: 200, Shards: 2})
 		c.late.Add(late)
-		return &Result{Counts: Counts{Requests: 3, Answered: 2, Failed: 1, Connects: 5, Withheld: 1}, Devices: 100,
+		return &Account{Counts: Counts{Requests: 3, Answered: 2, Failed: 1, Connects: 5, Withheld: 1}, Devices: 100,
 			CPU: time.Second, Elapsed: time.Minute, Late: &c.late, Steps: steps, Outage: 10 * time.Second,
 			Stopped: time.Minute, Recovery: -1,
 			Sampled: 1, Kept: 2}
 	}
 	const s = int64(time.Second)
-	parts := []*Result{part(time.Millisecond, Step{At: 5 * s, By: 100}, Step{At: 12 * s, By: -99, Ended: 99}),
+	parts := []*Account{part(time.Millisecond, Step{At: 5 * s, By: 100}, Step{At: 12 * s, By: -99, Ended: 99}),
 		part(time.Second, Step{At: 5 * s, By: 50}, Step{At: 20 * s, By: -49, Ended: 49})}
 	parts[1].FirstFailure = "refused"
 	got := Merge(parts)
-	want := &Result{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10, Withheld: 2}, Devices: 200,
+	want := &Account{Counts: Counts{Requests: 6, Answered: 4, Failed: 2, Connects: 10, Withheld: 2}, Devices: 200,
 		CPU: 2 * time.Second, Elapsed: time.Minute, Streams: true, Shards: 2, DownMost: 150, Recovery: 10 * time.Second,
 		Sampled: 1, Kept: 4,
 		FirstFailure: "refused",
@@ -469,7 +469,7 @@ func TestMergedParts(t *testing.T) {
 	parts[0].RunQueueWait, parts[1].RunQueueWait, parts[0].Dropped = 2, 3, 4
 	unknown := part(0)
 	unknown.RunQueueWait, unknown.Dropped = -1, -1
-	if got := Merge([]*Result{unknown, parts[0]}); got.RunQueueWait != -1 || got.Dropped != -1 {
+	if got := Merge([]*Account{unknown, parts[0]}); got.RunQueueWait != -1 || got.Dropped != -1 {
 		t.Errorf("one part does not know: got %v of waiting, %d dropped", got.RunQueueWait, got.Dropped)
 	}
 	if got := Merge(parts); got.RunQueueWait != 5 || got.Dropped != 4 {
@@ -496,7 +496,7 @@ func TestCountsAddEveryField(t *testing.T) {
 
 // Thinning a part that kept more than another leaves the share that the other has.
 func TestThin(t *testing.T) {
-	r, kept := &Result{Sampled: 2}, 0
+	r, kept := &Account{Sampled: 2}, 0
 	for i := range 10_000 {
 		if r.Thin(8, 3, uint64(i)) {
 			kept++
@@ -505,7 +505,7 @@ func TestThin(t *testing.T) {
 	if kept < 2300 || kept > 2700 {
 		t.Errorf("kept %d of 10000, want about 2500", kept)
 	}
-	if !(&Result{Sampled: 8}).Thin(8, 0, 1) {
+	if !(&Account{Sampled: 8}).Thin(8, 0, 1) {
 		t.Error("a row of the part that kept least was dropped")
 	}
 }
