@@ -17,8 +17,8 @@ var floors = []struct {
 	rooms []string
 }{
 	// what any program needs
-	{"ground", []string{"internal/kernel", "internal/meant", "internal/named", "internal/plural"}},
-	{"words", []string{"internal/measure", "internal/printable", "internal/service", "internal/stat", "internal/study"}},
+	{"ground", []string{"internal/kernel", "internal/meant", "internal/named", "internal/plural", "internal/printable"}},
+	{"words", []string{"internal/measure", "internal/service", "internal/stat", "internal/study"}},
 	{"files", []string{"batteries", "devices", "links", "published", "radios", "stacks/contract",
 		"stacks/skeletons", "studies"}}, // embedded, no code
 	// spoken by both a driver and a stack; part of neither

@@ -280,6 +280,29 @@ func TestBlocksAreAddedAndPlanFileCompleted(t *testing.T) {
 	}
 }
 
+// Earlier versions wrote levels that begin like formulas as they are; such results go on.
+func TestAPlanWithBareFormulasGoesOn(t *testing.T) {
+	was, is := header(2), header(4)
+	was.Plan = bytes.ReplaceAll(was.Plan, []byte(",a\n"), []byte(",=a\n"))
+	is.Plan = bytes.ReplaceAll(is.Plan, []byte(",a\n"), []byte(",'=a\n"))
+	dir := filepath.Join(t.TempDir(), "results")
+	ok(t, must[*Store](t)(Create(dir, was)).Close())
+	for range 2 {
+		s := must[*Store](t)(Open(dir, is))
+		if p := must[[]TrialState](t)(s.Trials()); len(p) != 4 {
+			t.Errorf("got %d trials, want 4", len(p))
+		}
+		if bad := s.Verify(); bad != nil {
+			t.Errorf("verify: %v", bad)
+		}
+		ok(t, s.Close())
+	}
+	is.Plan = bytes.ReplaceAll(is.Plan, []byte(",'=a\n"), []byte(",=b\n"))
+	if _, err := Open(dir, is); !errors.Is(err, ErrChanged) {
+		t.Errorf("another plan: got %v, want ErrChanged", err)
+	}
+}
+
 func TestRunsKeepChangedFacts(t *testing.T) {
 	dir := finished(t)
 	h := header(3)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"database/sql"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -109,6 +111,13 @@ func (s *Store) extendPlan(h Header) error {
 		return nil
 	}
 	tail, ok := bytes.CutPrefix(h.Plan, old)
+	if !ok { // perhaps only since an earlier version wrote levels as they are
+		old = asCells(old)
+		if bytes.HasPrefix(old, h.Plan) {
+			return nil
+		}
+		tail, ok = bytes.CutPrefix(h.Plan, old)
+	}
 	if !ok {
 		line, was, is := firstDifference(old, h.Plan)
 		return fail(ErrChanged,
@@ -116,6 +125,22 @@ func (s *Store) extendPlan(h Header) error {
 				"a new directory", s.dir, line, was, is)
 	}
 	return s.AddTrials(tail, h.Trials[len(h.Trials)-bytes.Count(tail, []byte("\n")):])
+}
+
+// asCells is a plan with what begins like a formula as study.Plan.WriteCSV has it; what is no CSV stays.
+func asCells(plan []byte) []byte {
+	rows, err := csv.NewReader(bytes.NewReader(plan)).ReadAll()
+	if err != nil {
+		return plan
+	}
+	for _, row := range rows {
+		printable.Row(row)
+	}
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		return plan
+	}
+	return b.Bytes()
 }
 
 func firstDifference(a, b []byte) (line int, was, is string) {

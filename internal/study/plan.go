@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // A Plan is a study's trials in the order to run them. The same file gives the
@@ -125,14 +127,14 @@ func Sequence(s Study, blocks [][]string) (Plan, error) {
 }
 
 // WriteCSV writes id, block, replication, and a column for each factor, one
-// row a trial in the order to run them.
+// row a trial in the order to run them. Levels are printable.Cell, as in all CSV.
 func (p Plan) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	row := []string{"id", "block", "replication"}
 	for _, f := range p.Study.Factors {
 		row = append(row, f.Name)
 	}
-	if err := c.Write(row); err != nil {
+	if err := c.Write(printable.Row(row)); err != nil {
 		return err
 	}
 	for _, t := range p.Trials {
@@ -140,7 +142,7 @@ func (p Plan) WriteCSV(w io.Writer) error {
 		for _, w := range t.Treatment {
 			row = append(row, w.Text)
 		}
-		if err := c.Write(row); err != nil {
+		if err := c.Write(printable.Row(row)); err != nil {
 			return err
 		}
 	}

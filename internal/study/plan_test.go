@@ -295,6 +295,25 @@ func TestCSVQuotes(t *testing.T) {
 	}
 }
 
+// A spreadsheet runs no level, and shows numbers as numbers.
+func TestCSVHasNoFormulas(t *testing.T) {
+	s := parse(t, "study: a\nservice: monitor\nstack: soap\n"+
+		"factors: {options.note: ['=1+1', '+cmd', '-x', '@SUM(A1)', -1]}\n")
+	rows, err := csv.NewReader(strings.NewReader(csvOf(t, expand(t, s)))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, r := range rows[1:] {
+		seen[r[3]]++
+	}
+	for _, level := range []string{"'=1+1", "'+cmd", "'-x", "'@SUM(A1)", "-1"} {
+		if seen[level] != 10 {
+			t.Errorf("got %v, want %s ten times", seen, level)
+		}
+	}
+}
+
 // Pearson's chi-square of the 24 orders of 4 treatments, and of the place each
 // of 7 takes, over fixed seeds. Limits: 99.9 % quantiles of chi-square with 23
 // and 36 degrees of freedom (testdata/plan.py prints them).
