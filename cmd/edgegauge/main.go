@@ -135,7 +135,7 @@ func endAtOnce(ends []os.Signal) {
 	device.EndDescendants()
 	said := make(chan struct{})
 	go func() { // nobody may read it, as where a pager is stopped
-		fmt.Fprintln(os.Stderr, "stopped immediately; run the same command again to resume")
+		fmt.Fprintln(os.Stderr, printable.Text(lastWords()))
 		close(said)
 	}()
 	select {
@@ -143,6 +143,17 @@ func endAtOnce(ends []os.Signal) {
 	case <-time.After(sameSignal):
 	}
 	os.Exit(exitUnmeasured)
+}
+
+// resumption is how what this command has begun is resumed, once there is something to resume.
+var resumption atomic.Pointer[string]
+
+// lastWords are those of a command that ends at once.
+func lastWords() string {
+	if how := resumption.Load(); how != nil {
+		return "stopped immediately; " + *how
+	}
+	return "stopped immediately"
 }
 
 // hiddenVerbs are this binary's child processes: no person calls them.

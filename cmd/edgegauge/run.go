@@ -278,7 +278,11 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 	var found study.Errors
 	switch {
 	case errors.Is(err, testbed.ErrRootless):
-		return nil, rootless()
+		how := cmp.Or(a.resume, sameAgain)
+		if r.Fresh && r.Out == "" { // the same command would begin another
+			how = ""
+		}
+		return nil, rootless(how)
 	case errors.As(err, new(*testbed.Untrusted)), errors.As(err, new(testbed.NotShared)):
 		return nil, exit{exitUsage, err}
 	case errors.As(err, &found):
@@ -361,19 +365,28 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...fun
 			tell(x)
 		}
 	}
+	how := a.resumes(e)
+	resumption.Store(&how)
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
 	return outcome, err
 }
 
+// sameAgain is what resumes a study whose command goes on with what it began.
+const sameAgain = "run the same command again to resume"
+
+// resumes says how an experiment is resumed.
+func (a *app) resumes(e *testbed.Experiment) string {
+	if e.Lab.Plan.Study.OfVersions() { // beyond its pilot it is another study than the command begins with
+		return fmt.Sprintf("run the same command again with --out %s to resume", report.Quoted(e.Dir))
+	}
+	return cmp.Or(a.resume, sameAgain)
+}
+
 // finish says that a run was stopped, or writes the report's files.
 func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab.Outcome, *report.Report, error) {
 	if errors.Is(err, lab.ErrStopped) {
-		resume := cmp.Or(a.resume, "run the same command again to resume")
-		if e.Lab.Plan.Study.OfVersions() { // beyond its pilot it is another study than the command begins with
-			resume = fmt.Sprintf("run the same command again with --out %s to resume", report.Quoted(e.Dir))
-		}
-		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; %s", e.Dir, resume)}
+		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("stopped; results so far are in %s; %s", e.Dir, a.resumes(e))}
 	}
 	if err != nil && a.resume != "" { // a full disk, and others, say to run again
 		return outcome, nil, exit{exitUnmeasured, fmt.Errorf("%w; %s", err, a.resume)}
@@ -391,8 +404,12 @@ func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab
 	return outcome, r, nil
 }
 
-// rootless runs this very command again where it may make links.
-func rootless() error {
+// rootless runs this very command again where it may make links. how is the way to resume what it will begin; empty:
+// that is not known yet.
+func rootless(how string) error {
+	if how != "" {
+		resumption.Store(&how)
+	}
 	code, err := link.Rootless()
 	if err != nil {
 		return exit{exitUnmeasured, err}

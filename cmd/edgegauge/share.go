@@ -66,6 +66,8 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.
 		defer n.Close()
 		c.Show = n.show
 	}
+	how := a.resumes(e)
+	resumption.Store(&how)
 	out, err := c.Conduct(held)
 	if ctx.Err() != nil {
 		err = lab.ErrStopped

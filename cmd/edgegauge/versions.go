@@ -147,7 +147,7 @@ func (a *app) putBeside(ctx context.Context, v versionFlags) (sets []string, end
 		return nil, nil, err
 	}
 	if bed.NeedsNetwork(plan) && link.Able() != nil {
-		return nil, nil, rootless() // runs all of this again, before anything is made
+		return nil, nil, rootless("") // runs all of this again, before anything is made
 	}
 	key, names, err := plan.Versioned()
 	if err != nil {

@@ -82,7 +82,10 @@ func cmdInterruptTwice(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%d processes were stopped; it took %v to end after the second signal, with exit code %d, and said: %s",
 				len(stopped), took, code, said.String())
 		}
-		if strings.Contains(said.String(), "stopped immediately") {
+		if _, how, ok := strings.Cut(said.String(), "stopped immediately"); ok {
+			if how != "; run the same command again to resume\n" {
+				ts.Fatalf("the last words are %q", how)
+			}
 			return
 		}
 	}
