@@ -15,7 +15,6 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
-	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
@@ -27,8 +26,7 @@ const calibrationFolder = "calibrations"
 func calibrations(w io.Writer) []calibration.File {
 	var out []calibration.File
 	for _, dir := range append([]string{calibrationFolder}, filepath.SplitList(os.Getenv("EDGEGAUGE_CALIBRATIONS"))...) {
-		files, _ := filepath.Glob(filepath.Join(dir, "*.yaml"))
-		for _, name := range files {
+		for _, name := range kernel.Matching(dir, "*.yaml") {
 			f, err := readCalibration(name)
 			if err != nil {
 				fmt.Fprintln(w, err)
@@ -178,7 +176,7 @@ func keepCalibration(ctx context.Context, f calibration.File, out string) (calib
 	}
 	text, err := f.Write()
 	if err == nil {
-		err = store.Replace(out, func(w io.Writer) error { _, err := w.Write(text); return err })
+		err = putFile(out, func(w io.Writer) error { _, err := w.Write(text); return err })
 	}
 	if err != nil {
 		return f, out, exit{exitUnmeasured, err}

@@ -26,8 +26,8 @@ func openFile(name string, kinds ...string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		for _, pattern := range []string{"*.pcapng", "packets/*.pcapng"} {
-			if found, _ := filepath.Glob(filepath.Join(name, pattern)); len(found) > 0 && slices.Contains(kinds, ".pcapng") {
+		for _, dir := range []string{name, filepath.Join(name, "packets")} {
+			if found := kernel.Matching(dir, "*.pcapng"); len(found) > 0 && slices.Contains(kinds, ".pcapng") {
 				return nil, fmt.Errorf("%s is a folder; name a file, such as %s", name, found[0])
 			}
 		}

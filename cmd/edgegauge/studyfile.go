@@ -65,8 +65,7 @@ func unreadable(name string, err error) error {
 func studiesIn(dir string) []string {
 	var files []string
 	for _, pattern := range []string{"*.yaml", "*.yml"} {
-		found, _ := filepath.Glob(filepath.Join(dir, pattern))
-		for _, f := range found {
+		for _, f := range kernel.Matching(dir, pattern) {
 			if _, ok := studyName(f); ok {
 				files = append(files, f)
 			}
@@ -186,8 +185,8 @@ func notResults(path string) error {
 		return unreadable(path, err)
 	case err != nil:
 		known, _ := filepath.Glob("results/*/[0-9]*")
-		siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-		siblings = slices.DeleteFunc(siblings, func(s string) bool { return !exists(filepath.Join(s, "ledger.sqlite")) })
+		siblings := slices.DeleteFunc(kernel.Matching(filepath.Dir(path), "*"),
+			func(s string) bool { return !exists(filepath.Join(s, "ledger.sqlite")) })
 		if near := meant.Nearest(path, append(siblings, known...)); near != "" {
 			return fmt.Errorf("%s: no such directory; did you mean %s?", path, near)
 		}

@@ -211,8 +211,7 @@ const (
 // stopped serves nobody, and is ended. Other users' folders are not touched, not
 // even by root, whatever lies in them: anybody may make one with such a name.
 func SweepAgents(parent, mine string) {
-	all, _ := filepath.Glob(filepath.Join(parent, AgentPrefix+"*"))
-	for _, dir := range all {
+	for _, dir := range kernel.Matching(parent, AgentPrefix+"*") {
 		if dir != mine && kernel.IsOwnFolder(dir) && agentGone(dir) {
 			os.RemoveAll(dir)
 		}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/kernel"
 )
 
 // Limits are what a constrained device may use. Zero means no limit.
@@ -206,8 +208,7 @@ func has(dir, file string, wanted []string) bool {
 // sweep removes groups of labs that are gone. One with processes cannot be
 // removed, so nothing alive is touched.
 func sweep(base string) {
-	old, _ := filepath.Glob(filepath.Join(base, groupPrefix+"[0-9]*-*"))
-	for _, dir := range old {
+	for _, dir := range kernel.Matching(base, groupPrefix+"[0-9]*-*") {
 		if isLeft(dir, groupPrefix) {
 			os.Remove(dir)
 		}

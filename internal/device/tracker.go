@@ -74,8 +74,7 @@ func trackerBases(root string, own []byte) (bases []string) {
 
 // sweepTrackers ends and removes what labs that are gone have left.
 func sweepTrackers(base string) {
-	old, _ := filepath.Glob(filepath.Join(base, trackerPrefix+"*"))
-	for _, dir := range old {
+	for _, dir := range kernel.Matching(base, trackerPrefix+"*") {
 		if isLeft(dir, trackerPrefix) {
 			t := tracker(dir)
 			t.killAll()

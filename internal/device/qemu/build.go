@@ -70,8 +70,7 @@ func (u Builder) Once(ctx context.Context, again bool, ready, build func() error
 	if ready() == nil && !again { // by whom we waited for
 		return false, nil
 	}
-	left, _ := filepath.Glob(filepath.Join(u.Cache, workPrefix+"*")) // of builds that were killed: no other is at work
-	for _, dir := range left {
+	for _, dir := range kernel.Matching(u.Cache, workPrefix+"*") { // of builds that were killed: no other is at work
 		os.RemoveAll(dir)
 	}
 	return true, build()

@@ -81,8 +81,7 @@ func (im Image) root(ctx context.Context, program []byte) ([]byte, error) {
 	if b, err := os.ReadFile(file); err == nil {
 		return b, nil
 	}
-	left, _ := filepath.Glob(filepath.Join(im.Dir, treePrefix+"*")) // of labs that were killed
-	for _, l := range left {
+	for _, l := range kernel.Matching(im.Dir, treePrefix+"*") { // of labs that were killed
 		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(l), treePrefix), "-")
 		if kernel.OwnerGone(owner) {
 			os.RemoveAll(l)
@@ -107,8 +106,7 @@ func (im Image) root(ctx context.Context, program []byte) ([]byte, error) {
 		os.WriteFile(filepath.Join(dir, GuestExe), program, 0o755)); err != nil {
 		return nil, err
 	}
-	old, _ := filepath.Glob(filepath.Join(im.Dir, "root-*.squashfs"))
-	for _, o := range old {
+	for _, o := range kernel.Matching(im.Dir, "root-*.squashfs") {
 		if o != file { // else of a lab that packs the same and has just done so
 			os.Remove(o)
 		}

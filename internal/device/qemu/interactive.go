@@ -220,15 +220,14 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 	if d.unkept = os.MkdirAll(d.Cache, 0o755); d.unkept != nil {
 		return "", nil
 	}
-	old, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-*.state"))
+	old := kernel.Matching(d.Cache, b.Name+"-"+string(d.Mode)+"-*.state")
 	file := filepath.Join(d.Cache, b.Name+"-"+string(d.Mode)+"-"+sum([]byte(key))[:16]+".state")
 	for _, o := range old {
 		if o != file {
 			os.Remove(o)
 		}
 	}
-	parts, _ := filepath.Glob(filepath.Join(d.Cache, b.Name+"-*.state.*")) // of labs killed while they wrote one
-	for _, p := range parts {
+	for _, p := range kernel.Matching(d.Cache, b.Name+"-*.state.*") { // of labs killed while they wrote one
 		_, owner, _ := strings.Cut(filepath.Base(p), ".state.")
 		if owner, _, _ = strings.Cut(owner, "-"); kernel.OwnerGone(owner) {
 			os.Remove(p)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -81,24 +82,24 @@ func (u Builder) BuildJava(ctx context.Context, b Board) (Java, error) {
 // trimJava takes out what is needless and makes the command java.
 func trimJava(root string) error {
 	for _, pattern := range javaNeedless {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil {
 			return err
 		}
 		for _, f := range found {
-			if err := os.RemoveAll(f); err != nil {
+			if err := os.RemoveAll(filepath.Join(root, f)); err != nil {
 				return err
 			}
 		}
 	}
-	programs, err := filepath.Glob(filepath.Join(root, javaRoot, "bin", "java"))
+	programs, err := fs.Glob(os.DirFS(root), path.Join(javaRoot, "bin", "java"))
 	if err != nil {
 		return err
 	}
 	if len(programs) != 1 {
 		return fmt.Errorf("expected one java below %s, found %d", javaRoot, len(programs))
 	}
-	to, err := filepath.Rel(filepath.Join(root, "usr", "bin"), programs[0])
+	to, err := filepath.Rel(filepath.Join("usr", "bin"), programs[0])
 	if err != nil {
 		return err
 	}
@@ -199,8 +200,7 @@ func squash(ctx context.Context, dir, file string) error {
 	if err := needSquash(); err != nil {
 		return err
 	}
-	parts, _ := filepath.Glob(file + ".*") // of those killed while they wrote one
-	for _, p := range parts {
+	for _, p := range kernel.Matching(filepath.Dir(file), filepath.Base(file)+".*") { // of those killed while they wrote
 		owner, _, _ := strings.Cut(strings.TrimPrefix(p, file+"."), "-")
 		if kernel.OwnerGone(owner) {
 			os.Remove(p)
