@@ -15,6 +15,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // equalWithin is the relative difference within which figures count as equal, unless asked otherwise.
@@ -115,12 +116,12 @@ beyond chance, count as worse, too, and so do fewer trials in which devices reco
 			out.Command = command(os.Args[1:])
 			if f.markdown != "" {
 				if err := writeFile("--markdown", f.markdown, out.Markdown); err != nil {
-					return exit{exitUsage, err}
+					return err
 				}
 			}
 			if f.junit != "" {
 				if err := writeFile("--junit", f.junit, out.JUnit); err != nil {
-					return exit{exitUsage, err}
+					return err
 				}
 			}
 			write := out.Text
@@ -343,14 +344,18 @@ func compareExit(v stat.Verdict, undecided int) error {
 	return nil
 }
 
-// writeFile writes the file that a flag names, which nothing else reads meanwhile.
+// writeFile writes the file that a flag names; one that cannot be replaced, since its folder takes no other or it is
+// mounted by itself, is written over.
 func writeFile(flag, path string, write func(io.Writer) error) error {
 	var b strings.Builder
 	if err := write(&b); err != nil {
 		return err
 	}
 	writes()
-	err := os.WriteFile(path, []byte(b.String()), 0o644)
+	err := putFile(path, func(w io.Writer) error { _, err := io.WriteString(w, b.String()); return err })
+	if err != nil && !errors.Is(err, store.ErrDiskFull) {
+		err = os.WriteFile(path, []byte(b.String()), 0o644)
+	}
 	if p := new(fs.PathError); errors.As(err, &p) {
 		return fmt.Errorf("%s %s cannot be written: %w; name a file where you may write", flag, path, p.Err)
 	}

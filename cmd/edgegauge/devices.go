@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -373,7 +372,7 @@ func (c calibrating) fit(ctx context.Context, w, progress io.Writer, m instrumen
 	fmt.Fprintf(progress, "fit: typical error %.2g %%, worst %.2g %%; not modelled: %s\n", 100*p.Fit.Typical,
 		100*p.Fit.Worst, p.Fit.Lacks)
 	if c.out != "" {
-		if err := os.WriteFile(c.out, b, 0o644); err != nil {
+		if err := putFile(c.out, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
 			return err
 		}
 	}

@@ -133,7 +133,7 @@ servers and money. --battery is then optional.`,
 			if svg != "" {
 				writes()
 				if err := putFile(svg, out.Picture().File); err != nil {
-					return exit{exitUsage, fmt.Errorf("--svg: %w", err)}
+					return fmt.Errorf("--svg: %w", err)
 				}
 			}
 			if asJSON {

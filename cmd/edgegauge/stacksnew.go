@@ -124,7 +124,7 @@ func writeSkeleton(dir, name, lang string) ([]string, error) {
 			return errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(text), mode))
 		})
 		if err != nil {
-			return files, err
+			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
 	return files, nil
