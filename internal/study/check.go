@@ -81,8 +81,8 @@ func (t *candidate) message() {
 		t.complain("n and size are both given", "keep one", "n", "size")
 	}
 	if s.Size > t.study.Body {
-		t.complain(fmt.Sprintf("size %s is above limits.body, %s", unitsText(s.Size, byteUnits),
-			unitsText(t.study.Body, byteUnits)), "raise limits: {body: …}", "size")
+		t.complain(fmt.Sprintf("size %s is above limits.body, %s", SizeText(s.Size),
+			SizeText(t.study.Body)), "raise limits: {body: …}", "size")
 	}
 	if s.Service == "temperature" && s.Sensor == "" {
 		s.Sensor = "simulated"

@@ -127,6 +127,9 @@ func readUnits(s string, units []unit, example string) (int64, string, string) {
 	return 0, "", example
 }
 
+// SizeText is a number of bytes as a study says it: 16MB.
+func SizeText(bytes int64) string { return unitsText(bytes, byteUnits) }
+
 // unitsText is the shortest exact text, in the first unit of those equally short.
 func unitsText(v int64, units []unit) string {
 	best := strconv.FormatInt(v, 10) + units[0].name

@@ -228,7 +228,7 @@ func (r *reader) size(what string, n *node, least, most int64) (int64, string, b
 	}
 	v, text, advice := readSize(n.text)
 	if advice == "" && (v < least || v > most) {
-		advice = "write " + unitsText(least, byteUnits) + " to " + unitsText(most, byteUnits)
+		advice = "write " + SizeText(least) + " to " + SizeText(most)
 	}
 	if advice != "" {
 		r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), advice)

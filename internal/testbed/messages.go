@@ -84,7 +84,7 @@ func (x *assembly) makes(t study.Trial, of sized) made {
 		return made{}
 	}
 	large := func(format string, args ...any) made {
-		return made{tooLarge: fmt.Sprintf(format+" above limits.body, %d B", append(args, limit)...)}
+		return made{tooLarge: fmt.Sprintf(format+" above limits.body, %s", append(args, study.SizeText(limit))...)}
 	}
 	if int64(of.n)/2 > limit {
 		return large("a message of %d elements is", of.n)
