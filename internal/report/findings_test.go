@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,7 +103,7 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 		{"edgegauge run frameworks-on-raspberry-pi --out all", []int{4}},
 		{"edgegauge run --like findings/kept --out quiet", []int{3}},
 		{"edgegauge run --like findings/kept --set design.replications=40 --out more", []int{1, 2}},
-		{"edgegauge run --like findings/kept --set design.replications=16 --out more", []int{5}},
+		{"edgegauge run --like findings/kept --set design.replications=16 --out twice", []int{5}},
 		{"", []int{6}},
 	}
 	got := f.Deciding()
@@ -478,5 +480,30 @@ func TestRatiosOfFindingsLieInTheirIntervals(t *testing.T) {
 	}
 	if got, err := timesAs(&a, &b, 0.95); err != nil || got != "1.004 times (1.004 to 1.004)" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// No two commands that the pages propose run into one folder, wherever they are run: the second would go on with the
+// first, or be refused. A repetition of one command is the same command.
+func TestFindingsProposeFoldersOfTheirOwn(t *testing.T) {
+	pages, err := filepath.Glob("../../doc/findings/*.md")
+	if err != nil || len(pages) < 11 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	command, into := regexp.MustCompile(`(?m)^    (edgegauge run .* --out (\S+))`), map[string]string{}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range command.FindAllStringSubmatch(string(text), -1) {
+			if other := into[m[2]]; other != "" && other != m[1] {
+				t.Errorf("%s is where two commands run into:\n%s\n%s", m[2], other, m[1])
+			}
+			into[m[2]] = m[1]
+		}
+	}
+	if len(into) < 20 {
+		t.Errorf("found %d commands", len(into))
 	}
 }

@@ -36,7 +36,7 @@ func (f finding) Deciding() []deciding {
 	more := deciding{Lacks: "a quiet machine, for as long as the study takes"}
 	blocks, have := 0, f.Results.blocks()
 	unknown := deciding{What: "More trials. How many cannot be said from these", Lacks: more.Lacks,
-		Command: fmt.Sprintf("%s --set design.replications=%d --out more", like, max(10, 2*have))}
+		Command: fmt.Sprintf("%s --set design.replications=%d --out twice", like, max(10, 2*have))}
 	near := deciding{What: fmt.Sprintf("More than %d blocks each, which is not practical: these lie so near the limit "+
 		"of what they claim that the interval itself is the answer", paper.Practical)}
 	for _, c := range f.Results.Published.Claims {
