@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -52,7 +53,7 @@ esac
 echo "fuzz: 7 passed, 0 failed"
 `,
 	".ci/plain":                "#!/bin/sh\n",
-	".ci/temporary":            "#!/bin/sh\necho /tmp\n",
+	".ci/temporary":            "#!/bin/sh\necho \"temporary $1\" >>\"$ASKED\"\necho /tmp\n",
 	".cache/python/bin/python": "#!/bin/sh\n",
 }
 
@@ -100,17 +101,65 @@ func TestGateCloses(t *testing.T) {
 			if last := lines[len(lines)-1]; last != tt.last || (err == nil) != tt.passes {
 				t.Errorf("%v, %q at last, want %q:\n%s", err, last, tt.last, out)
 			}
-			if tt.scene != "" {
-				return
-			}
 			asked, err := os.ReadFile(filepath.Join(dir, "asked"))
 			if err != nil {
 				t.Fatal(err)
+			}
+			if n := strings.Count(string(asked), "temporary --end\n"); n != 1 {
+				t.Errorf("the folder for temporary files was given back %d times", n)
+			}
+			if tt.scene != "" {
+				return
 			}
 			packagesOnce(t, string(asked))
 			commandsOnce(t, string(asked))
 		})
 	}
+}
+
+// The folder for temporary files of tests goes with the last who uses it, and with nobody before.
+func TestTemporaryFolderGoesWithTheLast(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	base := t.TempDir()
+	script, folder := filepath.Join(base, "temporary"), filepath.Join(base, "edgegauge-7")
+	text := strings.NewReplacer("/dev/shm", base, "$(id -u)", "7", "4000000", "0", "8000000", "0").
+		Replace(read(t, ".ci/temporary"))
+	writeProgram(t, script, text)
+	said := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "bash", append([]string{script}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	is := func(want bool, when string) {
+		t.Helper()
+		if _, err := os.Stat(folder); (err == nil) != want {
+			t.Errorf("%s: the folder is there: %v", when, err == nil)
+		}
+	}
+	mine, other, gone := strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid()), "99999999"
+	for _, pid := range []string{gone, mine, other} {
+		if got := said(pid); got != folder {
+			t.Fatalf("got %q, want %s", got, folder)
+		}
+	}
+	said("--end", mine)
+	is(true, "while another uses it")
+	said("--end", other)
+	is(false, "when nobody does")
+	said(mine)
+	if err := os.Mkdir(filepath.Join(folder, "kept"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said("--end", mine)
+	is(true, "with a file that a test has left")
 }
 
 // packagesOnce fails unless go was asked once to test each package that was listed.
