@@ -86,6 +86,8 @@ var moreMistakes = []mistake{
 	{`devices calibrate cortex-a53 --against local --from ""`, "", "--from is empty; is a variable"},
 	{`check ""`, "", "argument 1 of edgegauge check is empty; is a variable of the shell not set?"},
 	{`compare old ""`, "", "argument 2 of edgegauge compare is empty"},
+	{"run good.yaml --out --quiet", "", "--out --quiet: that begins like a flag; is a word missing?"},
+	{"report old --out -", "", "Standard output is /dev/stdout"},
 	{`publish old --title ""`, "", "--title is empty"},
 	// what other tools take
 	{"run good.yaml --resume", "", "goes on when the same command is given again, with the same --out"},

@@ -61,6 +61,10 @@ func plainArguments(c *cobra.Command) {
 // mayBeEmpty are flags that a workflow passes on even where its user left them out.
 var mayBeEmpty = []string{"build"}
 
+// namesNew are flags that name what will be made. A flag behind them is taken for its name, which no proposed command
+// could repeat.
+var namesNew = []string{"junit", "markdown", "out", "svg"}
+
 // emptyWords refuses words without a letter, which a shell makes of a variable that is not set: taken
 // for words that were not given, they would do something else than was asked for.
 func emptyWords(c *cobra.Command, args []string) (err error) {
@@ -68,6 +72,10 @@ func emptyWords(c *cobra.Command, args []string) (err error) {
 		return fmt.Errorf("argument %d of %s is empty; is a variable of the shell not set?", i+1, c.CommandPath())
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
+		if name := f.Value.String(); slices.Contains(namesNew, f.Name) && strings.HasPrefix(name, "-") && err == nil {
+			err = fmt.Errorf("--%s %s: that begins like a flag; is a word missing? Standard output is /dev/stdout, and a file "+
+				"of such a name is ./%[2]s", f.Name, name)
+		}
 		empty := f.Value.Type() == "string" && f.Value.String() == ""
 		if all, ok := f.Value.(pflag.SliceValue); ok {
 			empty = len(all.GetSlice()) == 0 || slices.Contains(all.GetSlice(), "")

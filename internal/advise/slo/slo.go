@@ -95,7 +95,7 @@ func parse(text string) (Condition, error) {
 	}
 	v, err := strconv.ParseFloat(m[3], 64)
 	if err != nil || !(v > 0) {
-		return c, fmt.Errorf("%q: the bound %s is not above 0", text, m[3])
+		return c, fmt.Errorf("%q: the bound %s is not above 0, or too large", text, m[3])
 	}
 	if c.Metric == Failed {
 		return c.share(m[2], v, m[4])
