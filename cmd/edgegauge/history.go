@@ -84,6 +84,10 @@ func resultsBelow(path string) ([]string, error) {
 		return []string{path}, nil
 	}
 	err := filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) && at != path { // whoever reads it says so
+			out = append(out, at)
+			return fs.SkipDir
+		}
 		if err != nil || !e.IsDir() {
 			return err
 		}
@@ -103,7 +107,7 @@ func resultsBelow(path string) ([]string, error) {
 			"of such", path)}
 	}
 	if err != nil {
-		return nil, exit{exitUsage, err}
+		return nil, exit{exitUsage, unreadable(path, err)}
 	}
 	if len(out) == 0 {
 		return nil, exit{exitUsage, fmt.Errorf("%s holds no results; name a directory that edgegauge run wrote, or a folder "+

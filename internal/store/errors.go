@@ -53,6 +53,8 @@ func word(dir string, err error) error { return wordFor(dir, err, func() int64 {
 // word asks for as much space as the trials left are likely to fill.
 func (s *Store) word(err error) error { return wordFor(s.dir, err, s.spaceToGo) }
 
+const unreadableHere = "%s: %v; results cannot be read here: ask their owner to permit it"
+
 func wordFor(dir string, err error, need func() int64) error {
 	if err == nil {
 		return nil
@@ -65,7 +67,7 @@ func wordFor(dir string, err error, need func() int64) error {
 			(need()+1<<20-1)>>20)
 	}
 	if p := (&fs.PathError{}); errors.As(err, &p) && p.Op == "stat" && errors.Is(err, fs.ErrPermission) {
-		return fail(ErrDenied, "%s: %v; results cannot be read here: ask their owner to permit it", dir, err)
+		return fail(ErrDenied, unreadableHere, dir, err)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fail(ErrDenied,

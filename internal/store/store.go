@@ -7,7 +7,9 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -149,6 +151,9 @@ func open(dir string, lock *os.File) (*Store, error) {
 		exchangeLayout: sync.OnceValues(newExchangeLayout)}
 	if err := s.openLedger(); err != nil {
 		s.Close()
+		if lock == nil && errors.Is(err, fs.ErrPermission) { // nobody wants to write
+			return nil, fail(ErrDenied, unreadableHere, dir, err)
+		}
 		return nil, word(dir, err)
 	}
 	return s, nil
