@@ -45,6 +45,7 @@ func TestQuoted(t *testing.T) {
 	for in, want := range map[string]string{
 		"results/s/001": "results/s/001", "factors.n=5": "factors.n=5", "": "''", "my stacks": "'my stacks'",
 		"it's": `'it'\''s'`, "$(rm x)": "'$(rm x)'", "~/x": "'~/x'", "a\nb": "'a\nb'", "é": "'é'",
+		"\x1b[m\xff'é\\n\n1": `$'\033[m\377\'\303\251\\n\0121'`,
 	} {
 		if got := Quoted(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
