@@ -66,15 +66,34 @@ func putFile(path string, write func(io.Writer) error) error {
 	if !stays(path) {
 		return store.Replace(path, write)
 	}
+	if f := standard(path); f != nil {
+		return writeTo(f, write)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
-	buf := bufio.NewWriter(f)
-	if err = write(buf); err == nil {
-		err = buf.Flush()
+	return errors.Join(writeTo(f, write), f.Close())
+}
+
+func writeTo(w io.Writer, write func(io.Writer) error) error {
+	buf := bufio.NewWriter(w)
+	if err := write(buf); err != nil {
+		return err
 	}
-	return errors.Join(err, f.Close())
+	return buf.Flush()
+}
+
+// standard is standard output or error, if a path leads there. Opened anew, a file behind it would be written from its
+// beginning, over what it has and what is printed.
+func standard(path string) *os.File {
+	there, err := os.Stat(path)
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if is, err2 := f.Stat(); err == nil && err2 == nil && os.SameFile(there, is) {
+			return f
+		}
+	}
+	return nil
 }
 
 // turnWithin is how long a command waits for others that change the same files.
