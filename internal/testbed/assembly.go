@@ -67,6 +67,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.readyDevices(ctx)
 	x.seePrograms()
 	x.refuse()
+	x.seeTemporary()
 	x.seeIODir()
 	x.seeReady()
 	x.seePackets()

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // scratchPrefix begins the name of each lab's folder for temporary files; its
@@ -32,10 +33,24 @@ func NewScratch(base string) (*Scratch, error) {
 		err = os.Chmod(s.Dir, 0o711) // a stack's program may change its user: Apache does
 	}
 	if err != nil {
-		return nil, fmt.Errorf("temporary files: %w; free space there, or set TMPDIR to another folder", err)
+		return nil, fmt.Errorf("temporary files: %w; %s", err, elsewhere)
 	}
 	return s, nil
 }
+
+// seeTemporary finds that a lab could keep no temporary files here.
+func (x *assembly) seeTemporary() {
+	try, err := os.MkdirTemp(x.temp, "edgegauge-try-")
+	if err == nil {
+		err = os.Remove(try)
+	}
+	if err != nil {
+		x.faults = append(x.faults, study.Error{Pos: study.Pos{File: x.plan.Study.File},
+			What: "temporary files: " + err.Error(), Advice: elsewhere, Here: true})
+	}
+}
+
+const elsewhere = "free space there, or set TMPDIR to another folder"
 
 // Close removes the folder.
 func (s *Scratch) Close() error {
