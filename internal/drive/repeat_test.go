@@ -311,6 +311,7 @@ func TestTimeoutHoldsWhileDataTrickles(t *testing.T) {
 
 // The same of HTTP/2 and 3: a stream that trickles, and one without an end.
 func TestTimeoutsAndLimitsHoldOnStreams(t *testing.T) {
+	t.Parallel()
 	trickle := func(w http.ResponseWriter, r *http.Request) {
 		for range 100 {
 			if _, err := io.WriteString(w, "x"); err != nil {

@@ -249,6 +249,7 @@ func (f faltering) Encode(seq uint64, buf []byte) ([]byte, error) {
 
 // A lost request is sent again after ACK_TIMEOUT, 2 s or more; it is counted. A busy machine makes it more than one.
 func TestCoAPRetransmission(t *testing.T) {
+	t.Parallel()
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -44,6 +44,7 @@ func lacking(t *testing.T, what error) {
 // Either client finds and invokes either device: on a loopback interface
 // without any route, and across a veth pair, IPv4 and IPv6.
 func TestDPWSInterop(t *testing.T) {
+	t.Parallel()
 	device, client, err := twoNamespaces()
 	if err != nil {
 		lacking(t, fmt.Errorf("two network namespaces: %w; run as root", err))

@@ -255,6 +255,7 @@ func TestMQTTTotalBeginsWhenTheRequestCame(t *testing.T) {
 }
 
 func TestMQTTBrokersRefuse(t *testing.T) {
+	t.Parallel()
 	const hello4, hello5 = "100f 0004 4d515454 04 02 0000 0003 414243", "1010 0004 4d515454 05 02 0000 00 0003 414243"
 	for _, name := range mqttStacks {
 		srv := mqttServe(t, name, stack.Serve{Transport: mqtt5, Limits: stack.Limits{Body: 100_000}})
@@ -312,6 +313,7 @@ func TestMQTTBrokersRefuse(t *testing.T) {
 
 // A retained message is kept for nobody: who sends them could fill a broker without bound.
 func TestMQTTBrokersRetainNothing(t *testing.T) {
+	t.Parallel()
 	const retained = "100f 0004 4d515454 04 02 0000 0003 414243" + "3104 0001 78 41"
 	const subscribe = "100f 0004 4d515454 04 02 0000 0003 444546" + "8206 0001 0001 78 00"
 	for _, name := range mqttStacks {

@@ -132,6 +132,7 @@ func answers(text string) func(*sensor.Line) {
 
 // Whatever is wrong with a sensor is said within the limit, and the next reading is right.
 func TestBadDaysOfASensor(t *testing.T) {
+	t.Parallel()
 	p := newPlug(t)
 	s, err := openSensor("serial:" + p.name)
 	if err != nil {
@@ -174,6 +175,7 @@ func TestBadDaysOfASensor(t *testing.T) {
 
 // An answer that comes after its reader gave up is not the next one's.
 func TestLateAnswerIsNotTheNext(t *testing.T) {
+	t.Parallel()
 	p := newPlug(t)
 	var questions atomic.Int64
 	p.in(func(l *sensor.Line) {

@@ -15,6 +15,7 @@ import (
 // After an outage all devices over HTTP come back, each by a connection of its own, and with TLS by a handshake. The
 // server has served what they were answered.
 func TestDevicesOverHTTPComeBack(t *testing.T) {
+	t.Parallel()
 	const devices = 100
 	credentials, err := stack.NewCredentials(t.TempDir(), []string{})
 	if err != nil {
@@ -23,6 +24,7 @@ func TestDevicesOverHTTPComeBack(t *testing.T) {
 	for _, tt := range []struct{ security, connection string }{{"none", "keep-alive"}, {"none", "per-request"},
 		{"tls", "keep-alive"}, {"tls", "per-request"}} {
 		t.Run(tt.security+" "+tt.connection, func(t *testing.T) {
+			t.Parallel()
 			k, _ := find("rest-protobuf")
 			p := &program{kind: k, log: log.New(io.Discard, "", 0)}
 			limits := stack.Limits{Body: 100_000}

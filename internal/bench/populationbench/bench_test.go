@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 // The benchmark in small: what it counts agrees with the server, and what it says of
 // memory grows by a device's 40 B, for each of 200,000. It runs long enough for the devices to tell how they are.
 func TestSmallPopulations(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

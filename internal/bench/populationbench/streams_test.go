@@ -18,6 +18,7 @@ import (
 // The benchmark in small: devices in one process and in three, with one server and with
 // two, are as many as were asked for, and what they count agrees with the servers.
 func TestSmallStreams(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,7 @@ func TestSmallStreams(t *testing.T) {
 // Several processes tell at their end what the kernel sent again for all of them, as one does. The queue of the
 // server's connections is full.
 func TestPartsTellWhatWasSentAgain(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -143,12 +143,14 @@ func holdAll(conn *net.UDPConn, datagrams int) error {
 // Devices, server and kernel count the same, in a network where nobody else is: each
 // device is a peer of its own, of the address that is its number.
 func TestThreeAccountsAgree(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		non  bool
 		most int
 	}{{"CON", false, batchSize}, {"NON", true, batchSize}, {"one by one", false, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			ns, err := kernel.NewNetwork()
 			if err != nil {
 				t.Fatal(err)
@@ -329,6 +331,7 @@ func TestPollTellsOfAnswers(t *testing.T) {
 
 // Without a server, requests fail and say so; a run ends with its context.
 func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)

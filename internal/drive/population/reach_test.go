@@ -102,6 +102,7 @@ func TestKeptMessagesKeepTheirOrder(t *testing.T) {
 // An answer that takes longer than a NAT remembers is lost, and the server sees another peer each
 // time; with an answer in time neither. The server's account is its own.
 func TestAnswersBehindNAT(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name         string
 		nat, timeout time.Duration // a busy machine may be long in answering who is answered

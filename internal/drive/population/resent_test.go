@@ -14,6 +14,7 @@ import (
 // A server whose queue of connections is full drops those that come: TCP sends again after a
 // second, and the devices count what the kernel does.
 func TestSegmentsSentAgainAreCounted(t *testing.T) {
+	t.Parallel()
 	ns, err := kernel.NewNetwork()
 	if err != nil {
 		t.Fatal(err)

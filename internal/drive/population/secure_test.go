@@ -98,6 +98,7 @@ func TestDevicesWithSecurity(t *testing.T) {
 // After an outage devices with DTLS shake hands anew, from another address; with a connection
 // ID, or OSCORE, they go on.
 func TestSecurityAfterAnOutage(t *testing.T) {
+	t.Parallel()
 	const devices = 50
 	cid := testPSK
 	cid.CID = true
@@ -178,6 +179,7 @@ func failing(p *Population) (n int) {
 
 // A wrong key is a failed request, not a wait without end.
 func TestDevicesWithAWrongKey(t *testing.T) {
+	t.Parallel()
 	_, at := served(t, &Security{DTLS: testPSK})
 	s := posted(3, time.Second, at)
 	s.Security = &Security{DTLS: dtls.Keys{Identity: "nobody", Key: []byte("another")}}

@@ -228,11 +228,13 @@ func TestAgainAfterOutage(t *testing.T) {
 // Devices, server and kernel count the same requests and connections, in a network where
 // nobody else is.
 func TestStreamsThreeAccountsAgree(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		request bool // a connection for each
 	}{{"kept alive", false}, {"per request", true}} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			ns, err := kernel.NewNetwork()
 			if err != nil {
 				t.Fatal(err)

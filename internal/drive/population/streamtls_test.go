@@ -85,6 +85,7 @@ func judgeOK(b []byte) error {
 // An answer in many records, and records that come byte by byte, are put together; an outage
 // within handshakes and answers is got over.
 func TestBareExchangesOverTLS(t *testing.T) {
+	t.Parallel()
 	certificate, roots := ownCertificate(t)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}})
 	if err != nil {

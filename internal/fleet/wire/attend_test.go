@@ -110,6 +110,7 @@ func waitFor(t *testing.T, who string, said <-chan string, want string) {
 
 // Both ends of a connection to a hub that stands still end soon, though a write waits for it.
 func TestCloseBesideAHubThatStandsStill(t *testing.T) {
+	t.Parallel()
 	for _, stuffed := range []bool{false, true} {
 		m := newMute(t)
 		board, err := OpenBoard(m.credentials(t, ""))
@@ -140,6 +141,7 @@ func TestCloseBesideAHubThatStandsStill(t *testing.T) {
 
 // A hub that takes connections and says nothing is named as what it is.
 func TestAHubThatSaysNothing(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

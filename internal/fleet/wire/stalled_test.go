@@ -10,6 +10,7 @@ import (
 
 // What goes on arriving is not given up, however long it takes in all; what stalls is.
 func TestWhatStallsIsGivenUp(t *testing.T) {
+	t.Parallel()
 	const most = 500 * time.Millisecond
 	for range 20 { // a busy machine may stand still for as long as a hub may not
 		sent, from := io.Pipe()

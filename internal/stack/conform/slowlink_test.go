@@ -13,6 +13,7 @@ import (
 // A connection through the slow link opens after handshakeDelay, again and again,
 // and its bytes take linkDelay each way.
 func TestSlowTCPDelaysTheHandshake(t *testing.T) {
+	t.Parallel()
 	echo, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
