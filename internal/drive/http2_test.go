@@ -51,6 +51,9 @@ func TestHTTP2AgainstNetHTTP(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, connection := range []string{KeepAlive, PerRequest} {
 			for _, concurrency := range []int{1, 4} {
+				if testing.Short() && secure != (concurrency == 4) {
+					continue
+				}
 				server, credentials := http2Server(t, secure, func(w http.ResponseWriter, r *http.Request) {
 					if r.ProtoMajor != 2 || r.Header.Get("X-Note") != "seen" || r.Header.Get("Content-Type") != "text/plain" {
 						http.Error(w, "not as sent", 400)

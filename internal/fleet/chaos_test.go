@@ -329,7 +329,7 @@ func TestChaos(t *testing.T) {
 	faults := map[string]int{}
 	bad, n := 0, *schedules
 	if testing.Short() {
-		n = min(n, 20)
+		n = min(n, 8)
 	}
 	if *schedules > 1 { // not one that is replayed
 		n = max(n/fewer, 1)

@@ -63,7 +63,7 @@ func veiledReport(t *testing.T, r *rand.Rand, trials int, all ...pretended) *Rep
 func TestMediansDoNotHideSlowRequests(t *testing.T) {
 	runs := 4000
 	if testing.Short() {
-		runs = 300
+		runs = 100
 	}
 	good, disturbed := pretended{"a", 1, 0, 0}, pretended{"a", 1, 0, 0.02}
 	slow := pretended{"b", 1, 0.05, 0}

@@ -135,7 +135,11 @@ func TestLevelsAtTheBoundAreNotAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const studies, confidence = 600, 0.95
+	const confidence = 0.95
+	studies := 600
+	if testing.Short() {
+		studies = 150
+	}
 	r := &Report{Study: s}
 	r.Study.Design.Confidence = confidence
 	rnd := rand.New(rand.NewPCG(29, 15))
@@ -177,8 +181,8 @@ func TestLevelsAtTheBoundAreNotAlike(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("said to be alike: %.1f %% at the bound, all in %.1f %% of equals", 100*float64(wrong)/studies,
-		100*float64(right)/studies)
+	t.Logf("said to be alike: %.1f %% at the bound, all in %.1f %% of equals", 100*float64(wrong)/float64(studies),
+		100*float64(right)/float64(studies))
 	if stat.AtLeast(wrong, studies, 1-confidence) < 1e-4 || right < studies/2 {
 		t.Errorf("alike within 5 %% in %d of %d studies of levels 5 %% apart, in %d of equals", wrong, studies, right)
 	}

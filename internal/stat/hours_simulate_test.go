@@ -31,7 +31,10 @@ func coversHours(runs int, gap time.Duration) float64 {
 
 // The figures of doc/method.md, "What an interval covers".
 func TestBlocksSpreadOverADayCoverItsHours(t *testing.T) {
-	const runs = 20_000
+	runs := 20_000
+	if testing.Short() {
+		runs = 5000
+	}
 	for _, c := range []struct {
 		spread    time.Duration
 		low, high float64

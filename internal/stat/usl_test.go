@@ -123,9 +123,13 @@ func loadInBlocks(r *rand.Rand, law USL, spread float64) (trials []LoadPoint) {
 func TestUSLInBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	const rounds = 1000
+	spreads := []float64{0, 0.02, 0.1}
+	if testing.Short() {
+		spreads = spreads[1:2]
+	}
 	for _, truth := range []USL{{Alpha: 0.03, Beta: 1e-4, Gamma: 90}, {Alpha: 0.1, Beta: 2e-3, Gamma: 1000},
 		{Alpha: 0.02, Beta: 0, Gamma: 50}} {
-		for _, spread := range []float64{0, 0.02, 0.1} {
+		for _, spread := range spreads {
 			held, peaks, misfits := 0, 0, 0
 			var said, off float64 // variances of γ
 			for range rounds {
