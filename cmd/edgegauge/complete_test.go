@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -39,6 +40,13 @@ func TestCompletionScripts(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	o := newOwn(t)
+	names := func(out string) (names []string) {
+		for line := range strings.Lines(out) {
+			name, _, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t") // a description follows
+			names = append(names, name)
+		}
+		return names
+	}
 	offered := func(words ...string) []string {
 		c := exec.CommandContext(t.Context(), o.exe, append([]string{"__complete"}, words...)...)
 		c.Dir = o.dir
@@ -46,22 +54,27 @@ func TestCompletion(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", words, err)
 		}
-		var names []string
-		for line := range strings.Lines(string(out)) {
-			name, _, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t") // a description follows
-			names = append(names, name)
+		return names(string(out))
+	}
+	here := func(words ...string) []string { // offered by this process: verbs and flags depend on no folder
+		root, out := newRoot(), &strings.Builder{}
+		root.SetArgs(append([]string{"__complete"}, words...))
+		root.SetOut(out)
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("%q: %v", words, err)
 		}
-		return names
+		return names(out.String())
 	}
 	eachCommand(newRoot(), func(c *cobra.Command) {
 		if c.Hidden {
 			return
 		}
 		path := strings.Fields(verbOf(c))
-		if n := len(path); n > 0 && !slices.Contains(offered(path...), path[n-1]) {
+		if n := len(path); n > 0 && !slices.Contains(here(path...), path[n-1]) {
 			t.Errorf("%s is not offered", c.CommandPath())
 		}
-		if !slices.Contains(offered(append(path, "--qu")...), "--quiet") {
+		if !slices.Contains(here(append(path, "--qu")...), "--quiet") {
 			t.Errorf("%s: --quiet is not offered", c.CommandPath())
 		}
 	})

@@ -51,6 +51,9 @@ func spares(t *testing.T) *device.Spares {
 // transport that it offers with a connection for each request.
 func TestEveryWayToConnectIsChecked(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	elsewhere := map[string]bool{
 		// no stack of this binary serves them: stacks/dotnet has gSOAP as the kit's peer
 		"dotnet soap11 tls12 http": true, "dotnet soap11 wss-username http": true,

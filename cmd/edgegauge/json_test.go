@@ -493,6 +493,9 @@ func TestColourOnATerminal(t *testing.T) {
 // The commands that a run proposes run as they stand.
 func TestWhatToDoNext(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o := newOwn(t)
 	o.write(t, "s.yaml", "study: s\nservice: echo\nn: 5\nfactors: {stack: [rest-json, coap-cbor]}\nrequests: 5\n"+
 		"design: {replications: 2}\n")

@@ -124,6 +124,9 @@ func TestWebRefuses(t *testing.T) {
 // A run with a page shows its trials and steps, its page only idles, and both end together.
 func TestRunWithAPage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	o := newOwn(t)
 	o.write(t, "watched.yaml", "study: watched\nservice: monitor\nfactors: {stack: [rest-json, coap-cbor]}\n"+
 		"requests: 20\nretries: 60\ndesign: {replications: 600, cooldown: 100ms}\n")
