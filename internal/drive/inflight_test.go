@@ -276,6 +276,9 @@ func inFlightCosts(t testing.TB, protocol string, rounds, each int) (costs, rati
 // flight. The limit leaves room for a busy machine, and still sees a look at each of
 // 1,000 at every event (twice to four times the cost).
 func TestCostIsOfTheRequestNotOfWhatIsInFlight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for _, protocol := range []string{HTTP1, HTTP2, GRPC} {
 		costs, ratios := inFlightCosts(t, protocol, 20, 300)
 		t.Logf("%s: %.0f ns a request alone, %.3f times as much at 100 in flight, %.3f at 1000", protocol, costs[0],

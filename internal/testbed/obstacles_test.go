@@ -45,7 +45,7 @@ func TestOpenFindsTheObstaclesOfCheck(t *testing.T) {
 	b, random := bed(t), seeded(t)
 	most := 60
 	if testing.Short() {
-		most = 6
+		most = 4
 	}
 	ready, refused := 0, 0
 	for range 100 * most {

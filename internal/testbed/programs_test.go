@@ -56,6 +56,9 @@ func described(t *testing.T, built bool) (dir string) {
 // built for it, or where the device has it, one in Java.
 func TestCheckFindsProgramsThatAnEmulatedDeviceLacks(t *testing.T) {
 	for _, built := range []bool{false, true} {
+		if testing.Short() && built {
+			continue
+		}
 		b := bed(t, described(t, built))
 		stacks, err := b.Stacks()
 		if err != nil {

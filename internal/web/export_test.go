@@ -16,6 +16,9 @@ import (
 // The folder has the pages of the server, every link of it leads to a file of it, and
 // nothing in it needs a server.
 func TestExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	dir, to := house(t), filepath.Join(t.TempDir(), "page")
 	given := Options{Folders: []string{filepath.Join(dir, "alpha"), filepath.Join(dir, "wired/001")}, Token: "x"}
 	// three results of 12, 12 and 3 trials, each trial with its slowest requests
