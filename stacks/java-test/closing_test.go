@@ -12,17 +12,16 @@ import (
 
 // A served stack is its server on a CPU, and what the server was told.
 type served struct {
-	d     stack.Description
-	start starter
-	cpu   int
-	url   string
+	d   stack.Description
+	cpu int
+	url string
 }
 
 // serving starts a stack's server of what a client is to call.
-func serving(t *testing.T, start starter, cpu int, name string, call stack.Call) served {
+func serving(t *testing.T, cpu int, name string, call stack.Call) served {
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", name))
-	return served{d, start, cpu, serve(t, start(t, cpu, d, d.Serve), call)}
+	return served{d, cpu, serve(t, lightly(t, cpu, d, d.Serve), call)}
 }
 
 // serve has a server serve what a client is to call, and returns its URL.
@@ -41,7 +40,7 @@ func serve(t *testing.T, server *stack.Conn, call stack.Call) string {
 func (s served) asked(t *testing.T, call stack.Call, requests int) []measure.Exchange {
 	t.Helper()
 	call.URL = s.url
-	return ask(t, s.start(t, s.cpu, s.d, s.d.Call), call, requests)
+	return ask(t, lightly(t, s.cpu, s.d, s.d.Call), call, requests)
 }
 
 // ask has a client send requests twice, and returns the records of the second run.
@@ -91,7 +90,7 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 			cpu := ownCPU(t)
 			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "none", Transport: f.transport,
 				Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6}}
-			server := serving(t, clocked, cpu, f.name, call) // one for both: how a client connects is the client's
+			server := serving(t, cpu, f.name, call) // one for both: how a client connects is the client's
 			of := func(connection string) []measure.Exchange {
 				call.Connection = connection
 				return server.asked(t, call, 300)
@@ -101,8 +100,9 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 			t.Logf("per-request: total %v, in no phase %v, until the next %v; kept: %v, %v, %v", median(each, total),
 				median(each, rest), median(between(each), total), median(kept, total), median(kept, rest),
 				median(between(kept), total))
-			if got, most := median(each, rest), 2*median(kept, rest); got > most {
-				t.Errorf("%v of a request are in no phase, want at most %v, twice that with a kept connection", got, most)
+			// Up to 1.9 times as much was seen, and 3.8 times or more with the time until the next in it.
+			if got, most := median(each, rest), median(kept, rest)*5/2; got > most {
+				t.Errorf("%v of a request are in no phase, want at most %v, 2.5 times that with a kept connection", got, most)
 			}
 			if got, least := median(between(each), total), 2*median(between(kept), total); f.closes && got < least {
 				t.Errorf("%v lie between two requests, want %v or more, twice that with a kept connection", got, least)

@@ -47,7 +47,7 @@ func TestIdleConnectionIsKept(t *testing.T) {
 			call.Transport = "coap-tcp"
 		}
 		var c counter
-		call.URL = c.between(t, serving(t, lightly, cpu, f.name, call).url, through)
+		call.URL = c.between(t, serving(t, cpu, f.name, call).url, through)
 		asking := lightly(t, cpu, client, client.Call)
 		if _, err := asking.Call(within(t), call); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestIdleConnectionOfDPWSIsKept(t *testing.T) {
 	call := stack.Call{Service: "echo", Encoding: "soap12", Security: "none", Transport: "dpws",
 		Connection: "keep-alive", Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6},
 		Timeout: int64(30 * time.Second)}
-	server := serving(t, lightly, cpu, "dpws-sdcri", call)
+	server := serving(t, cpu, "dpws-sdcri", call)
 	call.URL = server.url
 	u, err := url.Parse(server.url)
 	if err != nil {

@@ -22,8 +22,8 @@ func TestDecimalsAreConvertedAgain(t *testing.T) {
 			for _, argv := range [][]string{
 				{"javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-d", classes, "-cp",
 					"build/app.jar:build/lib/*", source},
-				{"java", "--add-opens", "java.base/java.math=ALL-UNNAMED", "-cp", classes + ":build/app.jar:build/lib/*",
-					"Plain", writer},
+				{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--add-opens", "java.base/java.math=ALL-UNNAMED", "-cp",
+					classes + ":build/app.jar:build/lib/*", "Plain", writer},
 			} {
 				cmd := exec.Command(argv[0], argv[1:]...)
 				cmd.Dir = d.Dir

@@ -21,6 +21,9 @@ import (
 // some size; client is another stack's where it has none.
 type framework struct{ name, service, encoding, client string }
 
+// heavily says that its programs are to compile as in a study: lightly, its hooks cost a sixth of a message.
+func (f framework) heavily() bool { return f.name == "jersey" && f.encoding == "xml" }
+
 var frameworks = []framework{
 	{"axis2", "sort", "soap11", ""},
 	{"axis2-18", "sort", "soap11", ""},
@@ -67,7 +70,11 @@ func start(t *testing.T, cpu int, f framework, service string, n int, options ma
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", f.name))
 	c := stacktest.Built(t, filepath.Join("..", cmp.Or(f.client, f.name)))
-	p := pair{clocked(t, cpu, d, d.Serve), clocked(t, cpu, c, c.Call)}
+	begin := lightly
+	if f.heavily() {
+		begin = heavily
+	}
+	p := pair{begin(t, cpu, d, d.Serve), begin(t, cpu, c, c.Call)}
 	limits := stack.Limits{Body: 16e6}
 	ready, err := p.server.Serve(within(t),
 		stack.Serve{Service: service, Encoding: f.encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
@@ -85,20 +92,17 @@ func start(t *testing.T, cpu int, f framework, service string, n int, options ma
 	return p
 }
 
-// A starter starts a program of a stack on a CPU; it ends with the test.
-type starter func(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn
-
-// clocked starts one as a study does: its times are judged.
-func clocked(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
-	t.Helper()
-	return program(t, cpu, d, p, "env", "-u", "JAVA_TOOL_OPTIONS")
-}
-
-// lightly starts one that compiles lightly (stacktest.Quickly): no time of it is judged, or only in which order it does
-// what it does.
+// lightly starts a program of a stack on a CPU; it ends with the test. It compiles lightly (stacktest.Quickly): times
+// are compared with those of another that does so.
 func lightly(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
 	t.Helper()
 	return program(t, cpu, d, p)
+}
+
+// heavily starts one that compiles as in a study.
+func heavily(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
+	t.Helper()
+	return program(t, cpu, d, p, "env", "-u", "JAVA_TOOL_OPTIONS")
 }
 
 func program(t *testing.T, cpu int, d stack.Description, p stack.Program, through ...string) *stack.Conn {
@@ -117,8 +121,8 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// run sends requests and returns both sides' records; the warm-up's are discarded.
-func (p pair) run(t *testing.T, requests int, record bool) (client, server []measure.Exchange) {
+// run sends requests and returns both sides' records.
+func (p pair) run(t *testing.T, requests int) (client, server []measure.Exchange) {
 	t.Helper()
 	keep := func(xs *[]measure.Exchange) func(measure.Exchange) {
 		return func(x measure.Exchange) {
@@ -128,14 +132,14 @@ func (p pair) run(t *testing.T, requests int, record bool) (client, server []mea
 			*xs = append(*xs, x)
 		}
 	}
-	if _, err := p.client.Run(within(t), stack.Run{Requests: requests, Record: record, Concurrency: 1},
+	if _, err := p.client.Run(within(t), stack.Run{Requests: requests, Record: true, Concurrency: 1},
 		keep(&client)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.server.Report(within(t), !record, keep(&server)); err != nil {
+	if _, err := p.server.Report(within(t), false, keep(&server)); err != nil {
 		t.Fatal(err)
 	}
-	if record && (len(client) != requests || len(server) != requests) {
+	if len(client) != requests || len(server) != requests {
 		t.Fatalf("%d records of the client, %d of the server, want %d", len(client), len(server), requests)
 	}
 	return client, server
@@ -162,25 +166,20 @@ func sum(x measure.Exchange) time.Duration {
 // turns, and another round follows, up to a limit, until they are near enough: a
 // machine that others use tells little in one.
 func TestPhasesAddUp(t *testing.T) {
-	const most, requests = 25, 20
 	for _, f := range slices.Concat(frameworks, containers) {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
+			const most = 25
 			cpu := ownCPU(t)
 			with := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "on"})
 			without := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "off"})
-			for range 2 { // thousands of numbers each: what is run again and again is compiled by then
-				with.run(t, 50, false)
-				without.run(t, 50, false)
+			warm := 20 // thousands of numbers each: what is run again and again is compiled by then
+			if f.heavily() {
+				warm = 100
 			}
+			round(t, with, without, warm)
 			var ratios []float64
 			for len(ratios) < most {
-				on, _ := with.run(t, requests, true)
-				off, server := without.run(t, requests, true)
-				for _, x := range slices.Concat(off, server) {
-					if x.Serialization+x.Deserialization+x.Processing+x.Connection != 0 {
-						t.Fatalf("a phase in %+v, without hooks", x)
-					}
-				}
+				on, off := round(t, with, without, 10)
 				ratios = append(ratios, float64(median(on, sum))/float64(median(off, total)))
 				if addUp(ratios) {
 					t.Logf("phases are %.1f %% of the total without hooks: %.2f", 100*middle(ratios), ratios)
@@ -191,6 +190,24 @@ func TestPhasesAddUp(t *testing.T) {
 				100*bound, ratios)
 		})
 	}
+}
+
+// round sends so many requests of each pair, and returns the clients' records. They take turns for two requests, so
+// that the other work of the machine, which comes and goes, is beside both.
+func round(t *testing.T, with, without pair, requests int) (on, off []measure.Exchange) {
+	t.Helper()
+	const turn = 2
+	for range requests / turn {
+		a, _ := with.run(t, turn)
+		b, served := without.run(t, turn)
+		for _, x := range slices.Concat(b, served) {
+			if x.Serialization+x.Deserialization+x.Processing+x.Connection != 0 {
+				t.Fatalf("a phase in %+v, without hooks", x)
+			}
+		}
+		on, off = append(on, a...), append(off, b...)
+	}
+	return on, off
 }
 
 // bound is by how much the phases of a run may differ from the total of another.

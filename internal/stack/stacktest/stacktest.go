@@ -38,7 +38,8 @@ func Built(t *testing.T, dir string) stack.Description {
 }
 
 // Quickly has virtual machines of Java compile at once and lightly, as the conformance kit has them: that halves the
-// CPU time of a program whose answers are judged. Where its times are, env -u JAVA_TOOL_OPTIONS takes it out again.
+// CPU time of a program whose answers are judged, or whose times are compared with those of another that does so. For
+// one that is to compile as in a study, env -u JAVA_TOOL_OPTIONS takes it out again.
 const Quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 // Start starts a program in a folder, "" for the test's own, Quickly; it ends with the
