@@ -279,6 +279,7 @@ func TestForeignStacksRefuseAnotherTransport(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 				cmd.Dir, cmd.Stdin = d.Dir, bytes.NewReader(append(line, '\n'))
+				cmd.Env = append(os.Environ(), p.Env...)
 				said, err := kernel.Output(cmd)
 				cancel()
 				if !strings.Contains(string(said), `"type":"error"`) || !strings.Contains(string(said), "carrier-pigeon") {

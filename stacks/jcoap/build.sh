@@ -14,7 +14,7 @@ generate() {
 
 if [ "${1:-}" = --stub ]; then
   mkdir -p "$2"
-  javac -nowarn --release 8 -encoding UTF-8 -Xlint:-options -d "$2" -cp "$3" $(find $sources stub -name '*.java') 2>&1
+  $javac -nowarn --release 8 -encoding UTF-8 -Xlint:-options -d "$2" -cp "$3" $(find $sources stub -name '*.java') 2>&1
   exit
 fi
 build "$@"

@@ -110,7 +110,7 @@ func told(t *testing.T, d stack.Description, s stack.Serve, want string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = d.Dir
+	cmd.Dir, cmd.Env = d.Dir, append(os.Environ(), stacktest.Quickly)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

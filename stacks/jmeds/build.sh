@@ -8,7 +8,7 @@ compile() { # FOLDER CLASSPATH SOURCES…
   out=$1 path=$2
   shift 2
   mkdir -p "$out"
-  javac -g -nowarn --release 8 -encoding UTF-8 -Xlint:-options -d "$out" -cp "$path" $(find "$@" ../java-common/src -name '*.java')
+  javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -g -nowarn --release 8 -encoding UTF-8 -Xlint:-options -d "$out" -cp "$path" $(find "$@" ../java-common/src -name '*.java')
 }
 
 if [ "${1:-}" = --stub ]; then
