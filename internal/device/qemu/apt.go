@@ -27,18 +27,24 @@ var pinned string
 // An apt fetches packages of another architecture with this machine's own
 // sources, as an ordinary user and without touching this machine's packages.
 type apt struct {
-	arch   string
-	dir    string // its private state and what it fetched
-	newest bool   // take what there is, not what pins.txt says
-	unread error  // a list that could not be read: only one that is missed matters
+	arch     string
+	dir      string       // its private state and what it fetched
+	newest   bool         // take what there is, not what pins.txt says
+	tell     func(string) // what happens now
+	prepared bool
+	read     bool  // its lists are those of now
+	unread   error // a list that could not be read: only one that is missed matters
 }
 
 const aptAdvice = "emulated machines are built from Debian packages, fetched by apt-get: this needs Debian with its " +
 	"archive " +
 	"among its sources"
 
-// prepare makes the private state and reads the lists of packages.
+// prepare makes the private state.
 func (a *apt) prepare(ctx context.Context) error {
+	if a.prepared {
+		return nil
+	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("apt-get is missing; %s", aptAdvice)
 	}
@@ -77,6 +83,20 @@ Acquire::Languages "none"; Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "f
 			return err
 		}
 	}
+	a.prepared = true
+	return nil
+}
+
+// update reads the lists of packages.
+func (a *apt) update(ctx context.Context) error {
+	if a.read {
+		return nil
+	}
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	a.tell("reading Debian's lists of packages for " + a.arch)
+	a.read = true
 	for try := 0; ; try++ { // a mirror that is just being renewed contradicts itself for a moment
 		if _, a.unread = a.run(ctx, "apt-get", "-qq", "update"); a.unread == nil || try == 2 {
 			return nil
@@ -115,6 +135,9 @@ func (a *apt) resolve(ctx context.Context, pattern string) (Package, error) {
 		}
 		return Package{}, fmt.Errorf("no version of %s for %s is pinned; use --newest to take Debian's current one",
 			pattern, a.arch)
+	}
+	if err := a.update(ctx); err != nil {
+		return Package{}, err
 	}
 	name := pattern
 	if strings.Contains(pattern, "*") {
@@ -161,7 +184,7 @@ func (a *apt) fetch(ctx context.Context, pattern string) (Package, string, error
 	if file := a.fetched(p); file != "" {
 		return a.verified(p, file)
 	}
-	if _, err := a.run(ctx, "apt-get", "-qq", "download", p.Name+"="+p.Version); err != nil {
+	if err := a.download(ctx, p); err != nil {
 		return p, "",
 			fmt.Errorf("%w; if Debian has dropped this version, add its snapshot archive to apt's sources, or use --newest, "+
 				"which builds a different machine", errors.Join(err, a.unread))
@@ -172,6 +195,24 @@ func (a *apt) fetch(ctx context.Context, pattern string) (Package, string, error
 			"deb"))
 	}
 	return a.verified(p, file)
+}
+
+// download looks where the lists that an earlier build read say it is, and reads them anew if it is not: that takes
+// seconds.
+func (a *apt) download(ctx context.Context, p Package) error {
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	argv := []string{"-qq", "download", p.Name + "=" + p.Version}
+	_, err := a.run(ctx, "apt-get", argv...)
+	if err == nil || a.read {
+		return err
+	}
+	if err := a.update(ctx); err != nil {
+		return err
+	}
+	_, err = a.run(ctx, "apt-get", argv...)
+	return err
 }
 
 func (a *apt) fetched(p Package) string {

@@ -86,10 +86,7 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 	if err := errors.Join(os.RemoveAll(filepath.Join(im.Dir, imageFile)), os.MkdirAll(im.Dir, 0o755)); err != nil {
 		return im, err
 	}
-	from, err := u.archive(ctx, b)
-	if err != nil {
-		return im, fmt.Errorf("device %s: %w", b.Name, err)
-	}
+	from := u.archive(b)
 	work, err := os.MkdirTemp(u.Cache, workPrefix)
 	if err != nil {
 		return im, err
@@ -111,20 +108,15 @@ func (u Builder) Build(ctx context.Context, b Board) (Image, error) {
 	return im, im.seal(files...)
 }
 
-// archive is Debian's for the board's architecture, its lists read.
-func (u Builder) archive(ctx context.Context, b Board) (*apt, error) {
-	from := &apt{arch: b.Debian, dir: filepath.Join(u.Cache, "apt-"+b.Debian), newest: u.Newest}
-	u.Tell("reading Debian's lists of packages for " + b.Debian)
-	return from, from.prepare(ctx)
+// archive is Debian's for the board's architecture.
+func (u Builder) archive(b Board) *apt {
+	return &apt{arch: b.Debian, dir: filepath.Join(u.Cache, "apt-"+b.Debian), newest: u.Newest, tell: u.Tell}
 }
 
 // Unpack unpacks Debian packages of the board's architecture into dir, as their
 // files lie in them: none of their scripts runs.
 func (u Builder) Unpack(ctx context.Context, b Board, dir string, names ...string) ([]Package, error) {
-	from, err := u.archive(ctx, b)
-	if err != nil {
-		return nil, err
-	}
+	from := u.archive(b)
 	var out []Package
 	for _, name := range names {
 		u.Tell("fetching " + name)
