@@ -100,7 +100,7 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 			t.Logf("per-request: total %v, in no phase %v, until the next %v; kept: %v, %v, %v", median(each, total),
 				median(each, rest), median(between(each), total), median(kept, total), median(kept, rest),
 				median(between(kept), total))
-			// Up to 1.9 times as much was seen, and 3.8 times or more with the time until the next in it.
+			// Californium: 2.0 times as much was seen, and with the time until the next in it, 3.8 times.
 			if got, most := median(each, rest), median(kept, rest)*5/2; got > most {
 				t.Errorf("%v of a request are in no phase, want at most %v, 2.5 times that with a kept connection", got, most)
 			}
