@@ -62,10 +62,7 @@ board: ## build bin/edgegauge-board-ARCH, which edgegauge sends to boards; each 
 cross: board crossed ## build for those of amd64, arm64, armv7 and armv6 that this machine is not, for which make build does
 
 crossed:
-	@for t in amd64: arm64: arm:7 arm:6; do \
-	  [ "$${t%:}" = "$$($(GO) env GOHOSTARCH)" ] || \
-	    GOOS=linux GOARCH=$${t%%:*} GOARM=$${t##*:} $(GO) build -trimpath -ldflags=-w -o /dev/null ./cmd/edgegauge ./cmd/edgegauge-hub || exit 1; done
-	@echo "cross-builds for all others of amd64, arm64, armv7, armv6: ok"
+	@.ci/crossed
 
 bench: build ## benchmarks of the lab itself: what the driver, the link and the instruments cost
 	@$(BIN) bench
