@@ -46,6 +46,7 @@ var decoders = map[string]map[string]string{
 		"FuzzDelivered":               "Board.delivery",
 		"no: own file of credentials": "ReadCredentials",
 	},
+	"internal/guest": {"no: the lab's own job, in its machine.": "Conduct"},
 	"internal/instrument": {
 		"FuzzPowerProfile": "readPowerModel",
 		"FuzzExecLines":    "execMeter.waitForHeader parseHeader parseJSON",
@@ -56,10 +57,9 @@ var decoders = map[string]map[string]string{
 	"internal/instrument/packet": {"FuzzAnalyze": "NewReader"},
 	"internal/kernel":            {"no: the kernel's": "eachSocket"},
 	"internal/lab": {
-		"internal/stack.FuzzConn":                "Lab.showDevices devices.take",
-		"internal/device/rpc.FuzzFrames":         "helper.handle",
-		"internal/device/qemu.FuzzReadArchive":   "inside.enclose",
-		"no: the lab's own job, in its machine.": "Conduct",
+		"internal/stack.FuzzConn":              "Lab.showDevices devices.take",
+		"internal/device/rpc.FuzzFrames":       "helper.handle",
+		"internal/device/qemu.FuzzReadArchive": "inside.enclose",
 	},
 	"internal/link": {"FuzzProfile": "readProfile", "no: own processes": "Try hear"},
 	"internal/report": {

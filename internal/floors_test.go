@@ -30,6 +30,7 @@ var floors = []struct {
 	{"stacks", []string{"stacks/reference", "stacks/californium", "stacks/dotnet", "stacks/exificient", "stacks/gsoap",
 		"stacks/gsoap-apache", "stacks/java-common", "stacks/java-test", "stacks/jmeds", "stacks/libcoap",
 		"stacks/microemu"}},
+	{"machines", []string{"internal/guest"}}, // in an emulated machine, of what boards have: no lab, no store
 	{"heads", []string{"internal/advise", "internal/fleet", "internal/lab"}},
 	// puts a lab together of everything below; whoever shows or serves labs stands above
 	{"assembly", []string{"internal/testbed"}},

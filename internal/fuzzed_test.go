@@ -42,7 +42,7 @@ var readers = map[string]string{
 	"internal/lab/fabricated.Create":                "no: a study of a bench's or a test's own",
 	"internal/lab/fabricated.CreateOn":              "no: a study of a bench's or a test's own",
 	"internal/lab.Lab.Help":                         "internal/device/rpc.FuzzFrames",
-	"internal/lab.Conduct":                          "no: the lab's own job, read inside its machine",
+	"internal/guest.Conduct":                        "no: the lab's own job, read inside its machine",
 	"internal/protocol/coap.ClientExchange.Receive": "FuzzExchange",
 	"internal/protocol/coap.Message.Decode":         "FuzzDecode",
 	"internal/protocol/coap.Message.DecodeStream":   "FuzzStream",

@@ -16,7 +16,6 @@ import (
 // endless file fill the memory.
 var opensPlainly = map[string]string{
 	"cmd/edgegauge/files.go":             "streams what a person named; readers have bounds of their own",
-	"cmd/edgegauge/guest.go":             "in an emulated machine, of its own initramfs",
 	"cmd/edgegauge/publish.go":           "lists; opens regular files only",
 	"internal/fleet/worker.go":           "what the worker's own lab wrote, as its ledger lists it",
 	"internal/fleet/wire/resultfiles.go": "the same",

@@ -20,6 +20,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
 	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/guest"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
@@ -58,7 +59,7 @@ func (e exit) Unwrap() error { return e.err }
 
 func main() {
 	if qemu.IsGuest() {
-		guestMain()
+		guest.Main(version())
 	}
 	if len(os.Args) > 1 {
 		if hidden, ok := hiddenVerbs[os.Args[1]]; ok {

@@ -2,54 +2,13 @@ package lab
 
 import (
 	"net/netip"
-	"net/url"
 	"slices"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
-
-// A census is the TCP connections to a server that one kernel knows, at two instants of a trial. A client tells of
-// those that it makes anew, or does not; no client can hide them from the kernel.
-type census struct {
-	known   [2][]kernel.Connection
-	unknown bool // the kernel did not answer
-}
-
-// The instants of a census.
-const whenWarm, afterRun = 0, 1
-
-// A witness is a program whose kernel is asked.
-type witness interface {
-	Connections(server netip.AddrPort) ([]kernel.Connection, error)
-}
-
-func (c *census) take(when int, w witness, server netip.AddrPort) {
-	if c.unknown {
-		return // a machine that hangs makes one wait
-	}
-	known, err := w.Connections(server)
-	c.known[when], c.unknown = known, err != nil
-}
-
-// had is how many connections the client had in the recorded run, at least: those that were open when its warm-up had
-// ended, and those that came since. The kernel forgets a closed one after a minute. 0: nobody knows.
-func (c *census) had() (n int) {
-	if c.unknown {
-		return 0
-	}
-	seen := map[netip.AddrPort]bool{}
-	for when, known := range c.known {
-		for _, x := range known {
-			if !seen[x.Client] && (when == afterRun || when == whenWarm && x.Open) {
-				n++
-			}
-			seen[x.Client] = true
-		}
-	}
-	return n
-}
 
 // connectionsAsked is how many connections the client of a treatment is to make, and to keep. 0: it is to keep none, or
 // the kernel knows of none. A client over DPWS has others to the same port, for descriptions.
@@ -66,21 +25,11 @@ func connectionsAsked(s *study.Setup) int {
 	return 0
 }
 
-// serverOf is the address in a server's URL; false: it has none that is a number.
-func serverOf(address string) (netip.AddrPort, bool) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return netip.AddrPort{}, false
-	}
-	at, err := netip.ParseAddrPort(u.Host)
-	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), err == nil
-}
-
 // connections are those that a trial's client has to its server, by the kernels of both programs.
 type connections struct {
 	task
 	programs *programs
-	census   [2]census            // by the kernel of each side's program
+	census   [2]stack.Census      // by the kernel of each side's program
 	counters []kernel.TCPCounters // of these kernels, before the last reading of their tables; nil: one does not say
 	most     int                  // how many a client that is to keep them had, at least; 0: nobody knows
 	counting sync.WaitGroup
@@ -91,7 +40,7 @@ type connections struct {
 func (n *connections) countEarly() {
 	if counters := n.readCounters(); counters != nil {
 		n.counters = counters
-		n.counting.Go(func() { n.count(whenWarm) })
+		n.counting.Go(func() { n.count(stack.WhenWarm) })
 	}
 }
 
@@ -100,7 +49,7 @@ func (n *connections) countWarm() {
 	n.counting.Wait()
 	if counters := n.readCounters(); counters == nil || !slices.Equal(counters, n.counters) {
 		n.counters = counters
-		n.count(whenWarm)
+		n.count(stack.WhenWarm)
 	}
 }
 
@@ -108,10 +57,10 @@ func (n *connections) countWarm() {
 func (n *connections) countLast() {
 	n.counting.Go(func() {
 		if counters := n.readCounters(); counters == nil || !slices.Equal(counters, n.counters) {
-			n.count(afterRun)
+			n.count(stack.AfterRun)
 		}
-		for _, c := range n.census {
-			n.most = max(n.most, c.had())
+		for side := range n.census {
+			n.most = max(n.most, n.census[side].Had())
 		}
 	})
 }
@@ -121,7 +70,7 @@ func (n *connections) count(when int) {
 	server, asked := n.asked()
 	for side, p := range asked {
 		if p != nil {
-			n.census[side].take(when, p.process, server)
+			n.census[side].Take(when, p.process, server)
 		}
 	}
 }
@@ -148,7 +97,7 @@ func (n *connections) readCounters() (all []kernel.TCPCounters) {
 
 // asked are the programs whose kernels are asked for connections to the server: both, where they are two kernels.
 func (n *connections) asked() (server netip.AddrPort, asked [2]*program) {
-	server, ok := serverOf(n.programs.url())
+	server, ok := stack.ServerOf(n.programs.url())
 	if connectionsAsked(n.setup) == 0 || !ok {
 		return server, asked
 	}

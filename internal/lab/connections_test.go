@@ -25,35 +25,6 @@ func known(ports ...int) (all []kernel.Connection) {
 	return all
 }
 
-// A connection counts if it was open when the run began, or came in it; none counts twice, and none of another's.
-func TestConnectionsOfARun(t *testing.T) {
-	for _, tt := range []struct {
-		what        string
-		warm, after []int
-		want        int
-	}{
-		{"one is kept", []int{1}, []int{1}, 1},
-		{"one is kept, and closed with the run", []int{1}, []int{-1}, 1},
-		{"one is made anew", []int{1}, []int{-1, 2}, 2},
-		{"one is made anew, and the kernel has forgotten the old one", []int{1}, []int{2}, 2},
-		{"each request has its own", []int{-1, -2}, []int{-1, -2, -3, -4, -5}, 3},
-		{"the warm-up lost one, and the run none", []int{-1, 2}, []int{-1, 2}, 1},
-		{"one that was closed behind the warm-up", []int{-1}, []int{-1, 2}, 1},
-		{"no warm-up", nil, []int{1}, 1},
-		{"a pool that grows", []int{1, 2}, []int{1, 2, 3, 4}, 4},
-		{"another's, closed before the client came", []int{-8, 1}, []int{-8, 1}, 1},
-		{"nobody knows", nil, nil, 0},
-	} {
-		c := census{known: [2][]kernel.Connection{known(tt.warm...), known(tt.after...)}}
-		if got := c.had(); got != tt.want {
-			t.Errorf("%s: got %d, want %d", tt.what, got, tt.want)
-		}
-		if c.unknown = true; c.had() != 0 {
-			t.Errorf("%s: %d of a kernel that did not answer", tt.what, c.had())
-		}
-	}
-}
-
 // What a client is asked for: none where it keeps none, and none where the kernel cannot count.
 func TestConnectionsAsked(t *testing.T) {
 	of := func(connection, transport string) study.Setup {
@@ -72,17 +43,6 @@ func TestConnectionsAsked(t *testing.T) {
 	} {
 		if got := connectionsAsked(&tt.setup); got != tt.want {
 			t.Errorf("%+v: got %d, want %d", tt.setup, got, tt.want)
-		}
-	}
-}
-
-// A kernel is asked for the server as its tables have it.
-func TestAddressesOfServers(t *testing.T) {
-	for url, want := range map[string]string{"http://127.0.0.1:80/x": "127.0.0.1:80", "mqtts://[::1]:8883/x": "[::1]:8883",
-		"http://[::ffff:10.0.0.1]:80/": "10.0.0.1:80", "http://localhost:80/": "", "http://127.0.0.1/": "", "": ""} {
-		got, ok := serverOf(url)
-		if ok != (want != "") || ok && got.String() != want {
-			t.Errorf("%q: got %v, %v", url, got, ok)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/guest"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -26,7 +27,7 @@ import (
 type inside struct {
 	trial   *trialRunner
 	on      Counter
-	outcome outcome
+	outcome guest.Outcome
 	records *bufio.Reader
 }
 
@@ -120,7 +121,7 @@ func (in *inside) job(message stack.Message) ([]byte, []device.File, error) {
 	if err != nil {
 		return nil, nil, labFault(err)
 	}
-	j := job{
+	j := guest.Job{
 		Seed: t.seed(), Serve: t.serve(Loopback(t.setup.IP), message, serverKeys, "", t.setup.Sensor),
 		Call: t.call("", message, clientKeys),
 		Run:  t.recordedRun(stack.WarmUp{}), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,

@@ -28,7 +28,7 @@
 //
 // All of it becomes evidence (evidence.go): the trial is summed up from that
 // (summary.go), and the gates judge by it alone (gates.go). In counted instructions
-// a machine conducts the same session alone (guestsession.go), and the lab reads
+// a machine conducts the same session alone (internal/guest), and the lab reads
 // what it wrote (counted.go).
 //
 // A trial's own failure makes it invalid, with a reason, and it is tried again as

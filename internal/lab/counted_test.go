@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/guest"
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
@@ -36,21 +37,22 @@ func TestAMachineWaitsForProgramsAsTheStudySays(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := &conducted{}
-				if err := json.Unmarshal(text, &c.job); err != nil {
+				var j guest.Job
+				if err := json.Unmarshal(text, &j); err != nil {
 					t.Fatal(err)
 				}
 				var conn [2]*stack.Conn
-				for side, argv := range c.job.Argv {
+				var process [2]guest.Process
+				for side, argv := range j.Argv {
 					p, to, err := s.launch(running)(t.Context(), nil, device.Command{Argv: argv})
 					if err != nil {
 						t.Fatal(err)
 					}
 					defer p.Kill()
-					c.process[side], conn[side] = p, to
+					process[side], conn[side] = p, to
 				}
 				began := time.Now()
-				err = c.converse(t.Context(), c.session(conn))
+				_, err = j.Converse(t.Context(), conn, process)
 				if took := time.Since(began); err == nil || took != 3*time.Second ||
 					!strings.Contains(err.Error(), `did not say "ready": within 3s`) {
 					t.Errorf("got %v after %v", err, took)

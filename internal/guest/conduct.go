@@ -1,4 +1,4 @@
-package lab
+package guest
 
 import (
 	"bytes"
@@ -14,40 +14,43 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// A job is a trial for a device that conducts it alone, out of everybody's reach.
-type job struct {
-	Seed   uint64        `json:"seed"`
-	Argv   [2][]string   `json:"argv"` // client, server
-	Dir    [2]string     `json:"dir"`
-	Env    [2][]string   `json:"env"`
-	Serve  stack.Serve   `json:"serve"`
-	Call   stack.Call    `json:"call"` // the URL is the server's answer
-	WarmUp *stack.Run    `json:"warm_up"`
-	Run    stack.Run     `json:"run"`
-	Ready  time.Duration `json:"ready"` // within which a program says that it is, on the device's clock; 0: no limit
-	Limit  time.Duration `json:"limit"` // of the whole trial, on the device's clock; 0: none
-	Keeps  bool          `json:"keeps"` // the client is to keep its connections, so they are counted
+// A Job is a trial for a machine that conducts it alone, out of everybody's reach. Of two, the first is the client's.
+type Job struct {
+	Seed   uint64        `json:"seed"`    // of the trial
+	Argv   [2][]string   `json:"argv"`    // each side's program
+	Dir    [2]string     `json:"dir"`     // it runs in
+	Env    [2][]string   `json:"env"`     // it gets besides
+	Serve  stack.Serve   `json:"serve"`   // to the server
+	Call   stack.Call    `json:"call"`    // to the client; the URL is the server's answer
+	WarmUp *stack.Run    `json:"warm_up"` // nil: none
+	Run    stack.Run     `json:"run"`     // that is recorded
+	Ready  time.Duration `json:"ready"`   // within which a program says that it is, on the machine's clock; 0: no limit
+	Limit  time.Duration `json:"limit"`   // of the whole trial, on the machine's clock; 0: none
+	Keeps  bool          `json:"keeps"`   // the client is to keep its connections, so they are counted
 }
 
-// An outcome is what the device says of the trial, before both sides' records.
-type outcome struct {
-	Served  stack.Ready        `json:"served"`
-	Called  stack.Ready        `json:"called"`
-	WarmUp  stack.WarmUp       `json:"warm_up"` // on the device's clock
-	Phases  stack.Phases       `json:"phases"`
-	Usage   [2][2]device.Usage `json:"usage"`
+// An Outcome is what the machine says of the trial, before both sides' records. Of two, the first is the client's.
+type Outcome struct {
+	Served  stack.Ready        `json:"served"`  // the server's answer
+	Called  stack.Ready        `json:"called"`  // the client's answer
+	WarmUp  stack.WarmUp       `json:"warm_up"` // on the machine's clock
+	Phases  stack.Phases       `json:"phases"`  // likewise
+	Usage   [2][2]device.Usage `json:"usage"`   // of each side, before and after the recorded run
 	Elapsed time.Duration      `json:"elapsed"` // from the recorded run's begin until the server had reported
 	Failed  string             `json:"failed"`  // why there are no records
-	Logs    [2]string          `json:"logs"`
+	Logs    [2]string          `json:"logs"`    // the end of what each program wrote to stderr
 	// Connections are how many a client that is to keep them had, at least; 0: nobody knows
 	Connections int `json:"connections"`
 }
 
-// Conduct conducts a job on the device it runs on, and returns what the lab
+// Indices of a pair.
+const atClient, atServer = 0, 1
+
+// Conduct conducts a job on the machine it runs on, and returns what the lab
 // reads there: an outcome on the first line, then the client's and the server's
 // records in the stack protocol. Exe is this binary.
 func Conduct(ctx context.Context, text []byte, exe string) ([]byte, error) {
-	var j job
+	var j Job
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("the job: %w", err)
 	}
@@ -72,14 +75,20 @@ func Conduct(ctx context.Context, text []byte, exe string) ([]byte, error) {
 	return append(append(append(head, '\n'), c.records[atClient].Bytes()...), c.records[atServer].Bytes()...), nil
 }
 
+// A Process is one side's program in the machine.
+type Process interface {
+	stack.Witness
+	Usage() (device.Usage, error)
+}
+
 // conducted is a job at work.
 type conducted struct {
-	job     job
+	job     Job
 	dir     string
-	out     outcome
+	out     Outcome
 	records [2]bytes.Buffer
-	process [2]process
-	census  census
+	process [2]Process
+	census  stack.Census
 }
 
 func (c *conducted) log(verb string) string { return c.dir + "/" + verb + ".log" }
@@ -103,18 +112,20 @@ func (c *conducted) conduct(ctx context.Context, exe string) error {
 		defer p.Kill()
 		c.process[side], conn[side] = p, stack.NewConn(p.Stdin, p.Stdout)
 	}
-	s := c.session(conn)
-	err := c.converse(ctx, s)
-	c.out.Phases = s.Phases
-	return err
+	return c.converse(ctx, conn)
 }
 
-func (c *conducted) session(conn [2]*stack.Conn) *stack.Session {
-	return &stack.Session{Server: conn[atServer], Client: conn[atClient], ReadyWithin: c.job.Ready}
+// Converse has two programs that were started do the job, the client first, and says what came of it.
+func (j Job) Converse(ctx context.Context, conn [2]*stack.Conn, process [2]Process) (Outcome, error) {
+	c := &conducted{job: j, process: process}
+	err := c.converse(ctx, conn)
+	return c.out, err
 }
 
-// converse is the session, without its end: the machine ends with everything in it.
-func (c *conducted) converse(ctx context.Context, s *stack.Session) (err error) {
+// converse is a session without its end: the machine ends with everything in it.
+func (c *conducted) converse(ctx context.Context, conn [2]*stack.Conn) (err error) {
+	s := &stack.Session{Server: conn[atServer], Client: conn[atClient], ReadyWithin: c.job.Ready}
+	defer func() { c.out.Phases = s.Phases }()
 	c.job.Serve.Directory = c.dir
 	if c.out.Served, err = s.StartServer(ctx, c.job.Serve); err != nil {
 		return err
@@ -128,13 +139,13 @@ func (c *conducted) converse(ctx context.Context, s *stack.Session) (err error) 
 			return err
 		}
 	}
-	c.countConnections(whenWarm)
+	c.countConnections(stack.WhenWarm)
 	if err := c.readUsage(0); err != nil {
 		return err
 	}
 	s.RunEnded = func() error {
 		err := c.readUsage(1)
-		c.countConnections(afterRun)
+		c.countConnections(stack.AfterRun)
 		return err
 	}
 	span, err := s.Measure(ctx, c.job.Run, &written{to: &c.records[atClient]}, &written{to: &c.records[atServer]})
@@ -154,13 +165,13 @@ func (c *conducted) readUsage(when int) error {
 
 // countConnections asks the machine's kernel, which knows both ends.
 func (c *conducted) countConnections(when int) {
-	server, ok := serverOf(c.out.Served.URL)
+	server, ok := stack.ServerOf(c.out.Served.URL)
 	if !c.job.Keeps || !ok {
 		return
 	}
-	c.census.take(when, c.process[atServer], server)
-	if when == afterRun {
-		c.out.Connections = c.census.had()
+	c.census.Take(when, c.process[atServer], server)
+	if when == stack.AfterRun {
+		c.out.Connections = c.census.Had()
 	}
 }
 
@@ -170,12 +181,14 @@ type written struct {
 	n  int
 }
 
+// Record adds a line.
 func (w *written) Record(x measure.Exchange) error {
 	w.n++
 	w.to.Write(stack.AppendExchange(w.to.AvailableBuffer(), x))
 	return nil
 }
 
+// End adds the last line.
 func (w *written) End(e stack.End) error {
 	_, err := fmt.Fprintf(w.to, "{\"type\":\"end\",\"count\":%d,\"cpu\":%d,\"repetitions\":%d,"+
 		"\"retransmissions\":%d,\"reconnects\":%d,\"unsure_answers\":%d}\n",
