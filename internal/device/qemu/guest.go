@@ -16,7 +16,7 @@ import (
 
 // Paths in the guest.
 const (
-	GuestExe  = "/bin/edgegauge" // the binary, which is also /init
+	GuestExe  = "/bin/edgegauge" // the guest's program, which is also /init
 	JobFile   = "/job"           // what a deterministic machine is to do
 	seedFile  = "/seed"          // of everything random in the guest
 	modulesIn = "/modules"
@@ -101,23 +101,12 @@ func seedRandom() error {
 }
 
 func setUp(iface string) error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	var flags uint16
+	err := ofCard(iface, unix.SIOCGIFFLAGS, func(*unix.Ifreq) {}, func(r *unix.Ifreq) { flags = r.Uint16() })
 	if err != nil {
 		return err
 	}
-	defer unix.Close(s)
-	r, err := unix.NewIfreq(iface)
-	if err != nil {
-		return err
-	}
-	if err := unix.IoctlIfreq(s, unix.SIOCGIFFLAGS, r); err != nil {
-		return fmt.Errorf("%s: %w", iface, err)
-	}
-	r.SetUint16(r.Uint16() | unix.IFF_UP)
-	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r); err != nil {
-		return fmt.Errorf("set %s up: %w", iface, err)
-	}
-	return nil
+	return ofCard(iface, unix.SIOCSIFFLAGS, func(r *unix.Ifreq) { r.SetUint16(flags | unix.IFF_UP) }, func(*unix.Ifreq) {})
 }
 
 // MemoryVerb is the hidden verb of the binary that prints what memory the
