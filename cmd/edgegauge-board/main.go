@@ -1,7 +1,8 @@
 //go:build board
 
-// Edgegauge-board is what edgegauge sends to a board: the agent, and the stacks
-// inside the binary without QUIC and the MQTT broker. It measures nothing by itself.
+// Edgegauge-board is what edgegauge sends to a board, and what an emulated machine
+// boots: the agent, and the stacks inside the binary without QUIC and the MQTT
+// broker. It measures nothing by itself.
 package main
 
 import (
@@ -30,9 +31,12 @@ var verbs = map[string]func(args []string) int{
 }
 
 func main() {
+	bootMachine()
 	if len(os.Args) > 1 {
-		if verb, ok := verbs[os.Args[1]]; ok {
-			os.Exit(verb(os.Args[2:]))
+		for _, known := range []map[string]func([]string) int{verbs, machineVerbs} {
+			if verb, ok := known[os.Args[1]]; ok {
+				os.Exit(verb(os.Args[2:]))
+			}
 		}
 	}
 	fmt.Fprintln(os.Stderr, "edgegauge-board",

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
 )
 
@@ -34,10 +35,11 @@ func TestProgramsForDevicesTakeGo(t *testing.T) {
 		return ""
 	}
 	devices := []string{"cortex-a53", "instructions-arm64"}
-	for _, device := range devices {
+	for i, device := range devices {
+		file := []string{"edgegauge-board-arm64", "edgegauge-linux-arm64"}[i]
 		if got, want := says(device), "s.yaml:4:18: device "+device+": it needs this program, built for it, and to build it "+
 			"from "+root+" takes Go: "; !strings.HasPrefix(got, want) ||
-			!strings.Contains(got, "install Go, or put edgegauge-linux-arm64 into ") {
+			!strings.Contains(got, "install Go, or put "+file+" into ") {
 			t.Errorf("without Go: got %q, want %q", got, want)
 		}
 	}
@@ -59,4 +61,59 @@ func TestProgramsForDevicesTakeGo(t *testing.T) {
 			t.Errorf("with Go: got %q", got)
 		}
 	}
+}
+
+// A machine boots as little as does: edgegauge-board, built from the sources that are at hand, or as it came with a
+// release. The whole edgegauge beside this program does, too.
+func TestMachinesBootTheSmallProgram(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir()
+	t.Setenv("PATH", path)
+	kerneltest.WriteProgram(t, filepath.Join(path, "go"), "#!/bin/sh\necho \"$GOARM $*\" >"+path+"/asked\n")
+	b := bed(t)
+	b.Source, b.Exe = root, filepath.Join(t.TempDir(), "edgegauge")
+	board, whole := guestProgram{"arm", "7", false}, guestProgram{"arm", "7", true}
+	takes := func(g guestProgram, version, want string) {
+		t.Helper()
+		b.Version = version
+		os.Remove(path + "/asked")
+		got, err := b.guestProgram(t.Context(), "cortex-a7", g)
+		if asked, _ := os.ReadFile(path + "/asked"); err == nil && len(asked) > 0 {
+			got = string(asked)
+		}
+		if err != nil || !strings.Contains(got, want) {
+			t.Errorf("%+v, version %s: got %s, %v, want %s", g, version, got, err, want)
+		}
+	}
+	const builds = "7 build -trimpath -buildvcs=false -ldflags=-s -w -o "
+	for _, version := range []string{device.Build(""), "1.2.3"} {
+		takes(board, version, "/guest/edgegauge-board-arm7 -tags=board ./cmd/edgegauge-board\n")
+		takes(board, version, builds)
+		takes(whole, version, "/guest/edgegauge-linux-armv7 ./cmd/edgegauge\n")
+	}
+	besides := filepath.Join(filepath.Dir(b.Exe), "edgegauge-linux-armv7")
+	if err := os.WriteFile(besides, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	takes(board, device.Build(""), builds)
+	takes(board, "1.2.3", besides)
+	takes(whole, device.Build(""), besides)
+	small := filepath.Join(filepath.Dir(b.Exe), "edgegauge-board-arm7")
+	if err := os.WriteFile(small, make([]byte, 1000), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	takes(board, device.Build(""), builds)
+	if got := b.guestSize(board); got != board.most() {
+		t.Errorf("a program that is built anew counts as %d B, want %d", got, board.most())
+	}
+	takes(board, "1.2.3", small)
+	if got := b.guestSize(board); got != 1000 {
+		t.Errorf("a program of 1000 B counts as %d B", got)
+	}
+	takes(whole, "1.2.3", besides)
+	b.Source = ""
+	takes(board, device.Build(""), small)
 }

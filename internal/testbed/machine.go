@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
-	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -81,7 +78,7 @@ func (b *Testbed) image(w wanted) (qemu.Image, error) {
 func readyMachine(ctx context.Context, b *Testbed, w wanted) error {
 	_, err := b.image(w)
 	m, _, _ := findMachine(w.name)
-	return errors.Join(err, m.Usable(ctx), b.guestAtHand(m.Name, m.GOARCH, m.GOARM))
+	return errors.Join(err, m.Usable(ctx), b.guestAtHand(m.Name, programOf(m, w)))
 }
 
 func openMachine(ctx context.Context, b *Testbed, w wanted) (device.Device, error) {
@@ -90,7 +87,7 @@ func openMachine(ctx context.Context, b *Testbed, w wanted) (device.Device, erro
 		return nil, err
 	}
 	m, paced, _ := findMachine(w.name)
-	guest, err := b.GuestProgram(ctx, m.Name, m.GOARCH, m.GOARM)
+	guest, err := b.guestProgram(ctx, m.Name, programOf(m, w))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +171,7 @@ func readyCore(ctx context.Context, b *Testbed, w wanted) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Usable(ctx), b.guestAtHand(d.Core.Name, d.GOARCH, d.GOARM))
+	return errors.Join(d.Usable(ctx), b.guestAtHand(d.Core.Name, programOn(d.Core)))
 }
 
 func openCore(ctx context.Context, b *Testbed, w wanted) (device.Device, error) {
@@ -182,7 +179,7 @@ func openCore(ctx context.Context, b *Testbed, w wanted) (device.Device, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.Guest, err = b.GuestProgram(ctx, d.Core.Name, d.GOARCH, d.GOARM)
+	d.Guest, err = b.guestProgram(ctx, d.Core.Name, programOn(d.Core))
 	return d, err
 }
 
@@ -193,87 +190,4 @@ func fitnessCore(ctx context.Context, b *Testbed, name string) ([]device.Finding
 	}
 	here, err := fitnessHere(ctx, b, name)
 	return append([]device.Finding{counter}, here...), err
-}
-
-// guestBeside is this program for another architecture as a release has it: a file
-// beside this one that is named after it.
-func (b *Testbed) guestBeside(arch, arm string) (name, file string) {
-	name = "edgegauge-linux-" + arch
-	if arm != "" {
-		name += "v" + arm
-	}
-	return name, filepath.Join(filepath.Dir(b.Exe), name)
-}
-
-// guestAtHand says why there is no program for a device and none can be made.
-func (b *Testbed) guestAtHand(device, arch, arm string) error {
-	name, beside := b.guestBeside(arch, arm)
-	if exists(beside) {
-		return nil
-	}
-	root, ok := b.source()
-	if !ok {
-		return fmt.Errorf("device %s: it needs this program, built for it: put %s into %s, or name the folder of its "+
-			"source with EDGEGAUGE_SOURCE", device, name, filepath.Dir(b.Exe))
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		return fmt.Errorf("device %s: it needs this program, built for it, and to build it from %s takes Go: %w; install "+
-			"Go, or put %s into %s", device, root, err, name, filepath.Dir(b.Exe))
-	}
-	return nil
-}
-
-// GuestProgram is this program for another architecture: the file beside this one,
-// or made from the source if that is at hand.
-func (b *Testbed) GuestProgram(ctx context.Context, device, arch, arm string) (string, error) {
-	if err := b.guestAtHand(device, arch, arm); err != nil {
-		return "", err
-	}
-	name, beside := b.guestBeside(arch, arm)
-	if exists(beside) {
-		return beside, nil
-	}
-	root, _ := b.source()
-	cache, err := b.cacheDir()
-	if err != nil {
-		return "", err
-	}
-	out := filepath.Join(cache, "guest", name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out,
-		"./cmd/edgegauge")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM="+arm, "GOFLAGS=")
-	if said, err := kernel.CombinedOutput(cmd); err != nil {
-		if err := writable(filepath.Dir(out)); err != nil {
-			return "", fmt.Errorf("device %s needs this program, built for it: %w", device, InCache(err))
-		}
-		return "", fmt.Errorf("device %s needs this program, built for it: go build for %s: %w: "+
-			"%s", device, name, err, said)
-	}
-	return out, nil
-}
-
-// writable tries to write below a folder, which it makes.
-func writable(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "try-")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// source is the folder of this program's source: the one that is named, or that
-// where exe lies. Not where the caller works: what lies there may be anybody's.
-func (b *Testbed) source() (string, bool) {
-	for _, dir := range []string{b.Source, filepath.Dir(b.Exe)} {
-		for ; filepath.IsAbs(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			if exists(filepath.Join(dir, "go.mod")) && exists(filepath.Join(dir, "internal/device/qemu/board.go")) {
-				return dir, true
-			}
-		}
-	}
-	return "", false
 }

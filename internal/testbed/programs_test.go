@@ -146,9 +146,12 @@ func TestCheckLooksForTheEmulator(t *testing.T) {
 // A folder is named where a file is to be put into it.
 func TestTheFolderOfAGuestsProgramIsNamed(t *testing.T) {
 	b := New(Options{Exe: "/usr/bin/edgegauge"})
-	if err := b.guestAtHand("arm9-200", "arm", "5"); err == nil ||
-		!strings.Contains(err.Error(), "put edgegauge-linux-armv5 into /usr/bin, or") {
-		t.Errorf("got %v", err)
+	for want, g := range map[string]guestProgram{"edgegauge-linux-armv5": {"arm", "5", true},
+		"edgegauge-board-arm5": {"arm", "5", false}} {
+		if err := b.guestAtHand("arm9-200", g); err == nil ||
+			!strings.Contains(err.Error(), "put "+want+" into /usr/bin, or") {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 
