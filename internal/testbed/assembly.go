@@ -66,6 +66,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.openSensors()
 	x.readyDevices(ctx)
 	x.seePrograms()
+	x.seeMemory()
 	x.refuse()
 	x.seeTemporary()
 	x.seeIODir()

@@ -15,10 +15,13 @@ type Board struct {
 	Machine     string // -M
 	CPU         string // -cpu
 	MemoryMiB   int
-	Debian      string // the architecture in Debian's words
-	GOARCH      string
-	GOARM       string
-	Kernel      Kernel
+	// KernelMiB is what of it the kernel keeps for itself before it unpacks anything: "Memory: …K/…K available" among
+	// its first lines. No image depends on it.
+	KernelMiB int    `json:"-"`
+	Debian    string // the architecture in Debian's words
+	GOARCH    string
+	GOARM     string
+	Kernel    Kernel
 	// Shift makes an instruction take 2^Shift ns of the guest's time (-icount).
 	Shift int
 	// Clock is declared in the device tree in place of the board's own, so that the
@@ -78,20 +81,22 @@ func Boards() []Board {
 	pi.Name, pi.Title = "raspberry-pi-1",
 		"ARM1176 with 256 MiB at 697.95 BogoMIPS, as the published emulation of a Raspberry Pi 1"
 	pi.CPU, pi.MemoryMiB, pi.GOARM, pi.Kernel.Own, pi.Shift = "arm1176", 256, "6", "versatile-v6", 1
+	pi.KernelMiB = 8
 	pi.Clock = Clock{Node: "/xtal24mhz@24M", Property: "clock-frequency", Hertz: 33_600_000, True: 24_000_000}
 	arm9 := versatile
 	arm9.Name, arm9.Title = "arm9-200", "ARM926 with 64 MiB at 125 million instructions a second, for a core of 200 MHz"
 	arm9.CPU, arm9.MemoryMiB, arm9.GOARM, arm9.Kernel.Own, arm9.Shift = "arm926", 64, "5", "versatile-v5", 3
-	arm9.RootInFlash = true
+	arm9.KernelMiB, arm9.RootInFlash = 6, true
 	return []Board{pi, arm9,
 		{
 			Name: "cortex-a7", Title: "Cortex-A7 with 256 MiB at 500 million instructions a second",
-			Program: "qemu-system-arm", Machine: "virt", CPU: "cortex-a7", MemoryMiB: 256, Debian: "armhf",
+			Program: "qemu-system-arm", Machine: "virt", CPU: "cortex-a7", MemoryMiB: 256, KernelMiB: 39, Debian: "armhf",
 			GOARCH: "arm", GOARM: "7",
 			Kernel: Kernel{Package: "linux-image-6.1.0-*-armmp", Modules: virtModules}, Shift: 1,
 		}, {
 			Name: "cortex-a53", Title: "Cortex-A53 with 512 MiB at 1000 million instructions a second",
-			Program: "qemu-system-aarch64", Machine: "virt", CPU: "cortex-a53", MemoryMiB: 512, Debian: "arm64", GOARCH: "arm64",
+			Program: "qemu-system-aarch64", Machine: "virt", CPU: "cortex-a53", MemoryMiB: 512, KernelMiB: 107,
+			Debian: "arm64", GOARCH: "arm64",
 			Kernel: Kernel{Package: "linux-image-6.1.0-*-arm64", Modules: virtModules}, Shift: 0,
 		}}
 }
@@ -128,8 +133,9 @@ const (
 
 // argv is QEMU's command line. Every word of it can change a deterministic
 // guest's figures, so all of it is kept with them; files go by the names they
-// have in the machine's folder, which is where QEMU runs.
-func (b Board) argv(m Mode, seed uint64, extra ...string) []string {
+// have in the machine's folder, which is where QEMU runs. Java says that its runtime
+// is among the files that the kernel unpacks.
+func (b Board) argv(m Mode, java bool, seed uint64, extra ...string) []string {
 	machine := b.Machine
 	if machine == "virt" {
 		machine += ",dtb-randomness=off"
@@ -153,6 +159,9 @@ func (b Board) argv(m Mode, seed uint64, extra ...string) []string {
 	words := "console=ttyAMA0 panic=-1 quiet"
 	if b.RootInFlash {
 		words += " root=/dev/mtdblock0 rootfstype=squashfs ro init=/init"
+	}
+	if java { // a tmpfs would have half of the memory only
+		words += " rootfstype=ramfs"
 	}
 	a = append(a, "-append", words)
 	return append(a, extra...)

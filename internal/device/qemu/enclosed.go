@@ -27,7 +27,7 @@ type Enclosed struct {
 	Image Image
 	Exe   string // this binary, which keeps QEMU
 	Temp  string // folder for temporary files; empty: this process's
-	Guest string // the same program for the guest's architecture
+	Guest string // this program, or edgegauge-board, for the guest's architecture
 	// program is its content from the beginning: all trials of a run have the same,
 	// even if it is made anew meanwhile.
 	program []byte
@@ -50,7 +50,8 @@ func (d *Enclosed) Enclose(ctx context.Context, j device.Job) (out []byte, err e
 		defer func() { err = errors.Join(err, keepLog(dir, j.Log)) }()
 	}
 	m, err := boot(ctx, d.Exe, d.Image.Board, dir,
-		device.Command{Argv: d.Image.Board.argv(Deterministic, j.Seed, flashed(dir)...)})
+		device.Command{Argv: d.Image.Board.argv(Deterministic, d.Image.Board.unpacksJava(j.Files), j.Seed,
+			flashed(dir)...)})
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +76,9 @@ func roomFor(err error) error {
 
 // furnish puts what QEMU needs into dir.
 func (d *Enclosed) furnish(dir string, j device.Job) error {
+	if err := d.Image.Fits(int64(len(d.program)), j.Files); err != nil {
+		return err
+	}
 	b := d.Image.Board
 	var java string // the runtime, if the job has programs for it
 	files := []File{{Name: strings.TrimPrefix(seedFile, "/"), Mode: 0o600, Data: fmt.Appendf(nil, "%d", j.Seed)}}
@@ -203,16 +207,27 @@ func transcript(ctx context.Context, c *console) ([]byte, error) {
 			}
 			packed = append(packed, part...)
 		}
-		if why, ok := strings.CutPrefix(line, failMark); ok {
-			return nil, fmt.Errorf("its guest said: %s", why)
+		if err := trouble(line); err != nil {
+			return nil, err
 		}
 		if want, ok := strings.CutPrefix(line, endMark); ok {
 			return unpack(packed, want)
 		}
-		if strings.Contains(line, "Kernel panic") {
-			return nil, fmt.Errorf("its kernel panicked: %s", line)
-		}
 	}
+}
+
+// trouble is what a line of the console says that ends all; nil: nothing.
+func trouble(line string) error {
+	why, failed := strings.CutPrefix(line, failMark)
+	switch {
+	case failed:
+		return fmt.Errorf("its guest said: %s", why)
+	case strings.Contains(line, "Kernel panic"):
+		return fmt.Errorf("its kernel panicked: %s", line)
+	case strings.Contains(line, "Initramfs unpacking failed"): // it goes on, with a part of its files
+		return fmt.Errorf("its kernel has no room for what it was given: %s", line)
+	}
+	return nil
 }
 
 func unpack(packed []byte, want string) ([]byte, error) {
@@ -230,8 +245,8 @@ func unpack(packed []byte, want string) ([]byte, error) {
 	return out, nil
 }
 
-// NewEnclosed is the machine of an image. Exe is this binary, guest the same
-// program for the machine's architecture.
+// NewEnclosed is the machine of an image. Exe is this binary, guest the program for
+// the machine's architecture that has package guest.
 func NewEnclosed(ctx context.Context, im Image, exe, guest string) (*Enclosed, error) {
 	d := &Enclosed{Image: im, Exe: exe, Guest: guest}
 	var err error

@@ -20,10 +20,11 @@ const stacksIn = "/stacks"
 // files that it needs there. A native program is taken from build/armel or
 // build/arm64 in place of build.
 func (d *Enclosed) Furnish(p device.Program, c device.Command) (device.Command, []device.File, error) {
-	return furnish(d.Image, p, c)
+	return d.Image.Furnish(p, c)
 }
 
-func furnish(im Image, p device.Program, c device.Command) (device.Command, []device.File, error) {
+// Furnish is that of Enclosed.
+func (im Image) Furnish(p device.Program, c device.Command) (device.Command, []device.File, error) {
 	b := im.Board
 	if p.Dir == "" {
 		c.Argv = append([]string{GuestExe}, c.Argv[1:]...)
@@ -51,6 +52,14 @@ func (b Board) File(stack, dir, program string) (string, error) {
 		return "", fmt.Errorf("device %s: %w", b.Name, err)
 	}
 	return file, nil
+}
+
+// Files are what every guest of the image gets besides its program: the runtime, if it is to have one.
+func (im Image) Files() []device.File {
+	if im.Java == nil {
+		return nil
+	}
+	return []device.File{im.Java.asFile()}
 }
 
 // asFile is the runtime as a file of the guest's.
@@ -137,7 +146,12 @@ func facts(ctx context.Context, im Image, m Mode, guest string) (device.Facts, e
 	if d, err := digest(guest); err == nil {
 		f.Emulation[guestSum] = d.SHA256
 	}
-	f.Emulation["command"] = strings.Join(b.argv(m, 0), " ")
+	java := b.unpacksJava(im.Files())
+	if java && m == Deterministic { // that of each trial in which Java runs
+		f.Emulation["command with Java"] = strings.Join(b.argv(m, true, 0), " ")
+		java = false
+	}
+	f.Emulation["command"] = strings.Join(b.argv(m, java, 0), " ")
 	return f, nil
 }
 

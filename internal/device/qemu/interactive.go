@@ -27,7 +27,7 @@ type Interactive struct {
 	Number uint8
 	Exe    string // this binary, which keeps QEMU
 	Temp   string // folder for temporary files; empty: this process's
-	Guest  string // the same program for the guest's architecture
+	Guest  string // this program, or edgegauge-board, for the guest's architecture
 	Mode   Mode   // Free or Paced
 	Build  string // of both, for the agent's greeting
 	Cache  string // folder of the machine's states after boot, from which it is restored; empty: it boots
@@ -84,17 +84,14 @@ func (d *Interactive) boot(ctx context.Context, mayRestore bool) (restored bool,
 		return false, err
 	}
 	e.Image.Board.Clock = Clock{} // who compares clocks must find them equal
-	job := device.Job{Seed: 1}
-	if d.Image.Java != nil {
-		job.Files = append(job.Files, d.Image.Java.asFile())
-	}
-	if err := e.furnish(d.dir, job); err != nil {
+	if err := e.furnish(d.dir, device.Job{Seed: 1, Files: d.Image.Files()}); err != nil {
 		return false, fmt.Errorf("device %s: %w", b.Name, roomFor(err))
 	}
 	if d.wire, err = newEthernet(d.Number); err != nil {
 		return false, fmt.Errorf("device %s: %w", b.Name, err)
 	}
-	c := device.Command{Argv: b.argv(d.Mode, 1, append(b.outside(), flashed(d.dir)...)...), Namespace: d.wire.ns}
+	java := b.unpacksJava(d.Image.Files())
+	c := device.Command{Argv: b.argv(d.Mode, java, 1, append(b.outside(), flashed(d.dir)...)...), Namespace: d.wire.ns}
 	state, err := d.state(ctx)
 	if err != nil {
 		return false, err
@@ -168,11 +165,8 @@ func (d *Interactive) awake(ctx context.Context, state string, restored bool) er
 		if err != nil {
 			return fmt.Errorf("it did not boot: %w", err)
 		}
-		if why, ok := strings.CutPrefix(line, failMark); ok {
-			return fmt.Errorf("its guest said: %s", why)
-		}
-		if strings.Contains(line, "Kernel panic") {
-			return fmt.Errorf("its kernel panicked: %s", line)
+		if err := trouble(line); err != nil {
+			return err
 		}
 		if strings.HasPrefix(line, readyLine) {
 			break
@@ -205,7 +199,8 @@ func (d *Interactive) state(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key := v + strings.Join(b.argv(d.Mode, 1, b.outside()...), " ") + fmt.Sprint(d.Image.Made.Files)
+	key := v + strings.Join(b.argv(d.Mode, b.unpacksJava(d.Image.Files()), 1, b.outside()...), " ") +
+		fmt.Sprint(d.Image.Made.Files)
 	for _, name := range []string{initrdFile, flashFile} {
 		file := filepath.Join(d.dir, name)
 		if !exists(file) {

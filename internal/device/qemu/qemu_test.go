@@ -94,6 +94,9 @@ func TestBadDaysOfQEMU(t *testing.T) {
 		{"its kernel gives up", sound,
 			python("open(\"console.log\",\"w\").write(\"Kernel panic - not syncing\\n\"); time.sleep(60)"),
 			[]string{"Kernel panic - not syncing"}},
+		{"its kernel has no room for its files", sound,
+			python("open(\"console.log\",\"w\").write(\"Initramfs unpacking failed: write error\\n\"); time.sleep(60)"),
+			[]string{"has no room for what it was given", "write error"}},
 		{"its guest gives up", sound,
 			python("open(\"console.log\",\"w\").write(\"\\nedgegauge! no module x\\n\"); time.sleep(60)"),
 			[]string{"no module x"}},
@@ -507,7 +510,7 @@ func TestJavaOfABoard(t *testing.T) {
 	}
 	p := device.Program{Name: "jersey", Dir: dir, Products: []string{"build/app.jar", "build/lib"}}
 	command := device.Command{Argv: []string{"java", "-cp", "build/app.jar:build/lib/*", "Main"}}
-	c, files, err := furnish(Image{Board: b, Java: &java}, p, command)
+	c, files, err := Image{Board: b, Java: &java}.Furnish(p, command)
 	var names []string
 	for _, f := range files {
 		names = append(names, f.Name)
@@ -516,7 +519,7 @@ func TestJavaOfABoard(t *testing.T) {
 		c.Dir != "/stacks/jersey" || strings.Join(names, " ") != want {
 		t.Errorf("got %v in %s, %v, want %s", names, c.Dir, err, want)
 	}
-	if _, _, err := furnish(Image{Board: b}, p, command); err == nil ||
+	if _, _, err := (Image{Board: b}).Furnish(p, command); err == nil ||
 		!strings.Contains(err.Error(), "there is no java for stack jersey") {
 		t.Errorf("got %v without a runtime", err)
 	}
