@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device/qemu"
-	"edgegauge.example/edgegauge/internal/stack/stacktest"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -33,12 +32,18 @@ func needTUN(t *testing.T) {
 	}
 }
 
-// machine builds the machine, unless it is built, in the project's cache, with
-// Debian's present packages where the pinned ones are gone. It returns the
-// program that is under test.
+// machine builds the tests' machine, unless it is built. It returns its name.
 func machine(t *testing.T) string {
 	t.Helper()
-	b, _ := qemu.Find(machineInCI)
+	machineNamed(t, machineInCI)
+	return machineInCI
+}
+
+// machineNamed builds a machine, unless it is built, in the project's cache, with
+// Debian's present packages where the pinned ones are gone.
+func machineNamed(t *testing.T, name string) (qemu.Board, qemu.Builder) {
+	t.Helper()
+	b, _ := qemu.Find(name)
 	if _, err := exec.LookPath(b.Program); err != nil {
 		t.Skipf("%s is missing; run: apt-get install qemu-system-arm", b.Program)
 	}
@@ -52,7 +57,7 @@ func machine(t *testing.T) string {
 	t.Setenv("EDGEGAUGE_CACHE", cache)
 	u := qemu.Builder{Cache: cache, Tell: func(s string) { t.Log(s) }}
 	if _, err := qemu.OpenImage(b, u.Dir(b)); err == nil {
-		return b.Name
+		return b, u
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		t.Fatal(err)
@@ -65,7 +70,7 @@ func machine(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Name
+	return b, u
 }
 
 // edgegauge runs the test binary as the program, in the project's folder.
@@ -383,60 +388,6 @@ func TestConstrainedUnderCgroup2(t *testing.T) {
 	said, code, err := r.Run(t.Context(), at, []string{"DEVICE_TEST_CGROUP2=all"}, at+"/device.test")
 	if err != nil || code != 0 || !strings.Contains(said, "all fine") {
 		t.Errorf("status %d, %v: %s", code, err, said)
-	}
-}
-
-const javaStudy = `
-study: java
-service: monitor
-time: instructions
-stack: jersey
-client: {device: cortex-a53}
-server: {device: cortex-a53}
-requests: 5
-design: {replications: 1, seed: 1, warmup: 5}
-timeouts: {ready: 7m, request: 2m, trial: 7m}
-`
-
-// A Java stack on both sides of an emulated machine, on the runtime of that
-// machine's architecture.
-func TestJavaInAMachine(t *testing.T) {
-	stacktest.Built(t, "../../stacks/jersey")
-	machine(t)
-	b, _ := qemu.Find(machineInCI)
-	u := qemu.Builder{Cache: os.Getenv("EDGEGAUGE_CACHE"), Tell: func(s string) { t.Log(s) }}
-	if _, err := u.OpenJava(b); err != nil {
-		if _, err := u.BuildJava(t.Context(), b); err != nil {
-			t.Logf("with the pinned versions: %v", err)
-			u.Newest = true
-			if _, err := u.BuildJava(t.Context(), b); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "java.yaml")
-	if err := os.WriteFile(file, []byte(javaStudy), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	said := edgegauge(t, "run", file, "--out", filepath.Join(dir, "out"))
-	for _, want := range []string{"1 of 1 trial valid", "counted instructions"} {
-		if !strings.Contains(strings.ReplaceAll(said, "\n", " "), want) {
-			t.Errorf("%q is missing in the report:\n%s", want, said)
-		}
-	}
-	s, err := store.OpenReadOnly(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for row, err := range s.Results() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if row.Response == "rtt" && (row.N != 5 || row.Min <= 0) {
-			t.Errorf("got %d requests of at least %v s, want 5", row.N, row.Min)
-		}
 	}
 }
 
