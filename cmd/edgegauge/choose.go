@@ -33,7 +33,8 @@ pairs compared simultaneously), which treatments are on the Pareto front of all 
 figure is a response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows.
 If both sides have it and none is named, the worse side counts, and both must meet a requirement. Times are of the
 requests that were answered: where some failed, a bound on their mean, such as 'rtt < 100ms', is met only beside one on
-how many may fail, such as 'failed_share < 1%'; one on the median or p95 is met unless more failed than lie beyond it.
+how many may fail, such as 'failed_share < 1%'. Medians and p95 are of all requests, of which those that failed are the
+slowest.
 --need 'battery > 5y' is a requirement on what forecast models, with --battery, --link and --period; the whole interval
 must meet it. Each link, device, service, message and load has a verdict of its own, unless --across is given. The exit
 code is 1 if, in one of them, no treatment meets the requirements beyond doubt.`,

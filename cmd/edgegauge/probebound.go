@@ -157,19 +157,12 @@ func (b bound) ofRun(x figures) (float64, bool) {
 	return v * 1e-9, err == nil
 }
 
-// ofAllOfRun is the percentile (type 7) of a run among all its requests, of which those that failed come last; +Inf
-// where it is one of them.
+// ofAllOfRun is the percentile of a run among all its requests, of which those that failed come last; +Inf where it is
+// one of them.
 func (b bound) ofAllOfRun(x figures) float64 {
-	values := slices.Sorted(slices.Values(b.times(x)))
-	at := b.share() * float64(len(values)+x.failed-1)
-	rank := int(at + 1e-9)
-	part := max(0, at-float64(rank))
-	if rank >= len(values) || part > 1e-9 && rank+1 >= len(values) {
+	v, err := stat.QuantileOfAll(slices.Clone(b.times(x)), x.failed, b.share())
+	if err != nil {
 		return math.Inf(1)
-	}
-	v := float64(values[rank])
-	if part > 1e-9 {
-		v += part * float64(values[rank+1]-values[rank])
 	}
 	return v * 1e-9
 }

@@ -4,6 +4,7 @@
 package advise
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,11 +38,14 @@ type Series struct {
 	Trials      []TrialSummary // in the order of their blocks
 }
 
-// A TrialSummary is what one trial gave: figures within it, in the Series' Unit, NaN where
-// there are none.
+// A TrialSummary is what one trial gave: figures within it, of the requests that were answered, in the Series' Unit,
+// NaN where there are none.
 type TrialSummary struct {
 	ID, Block             int
 	Mean, Median, P95, SD float64
+	// AllMedian and AllP95 are those of all requests, of which the ones that failed count as the slowest: +Inf where it is
+	// one of them, NaN where nobody knows. 0: as those of the answered ones.
+	AllMedian, AllP95 float64
 }
 
 // starvedFrom is the wait for a CPU, in s for each s of the run, from which
@@ -122,7 +126,44 @@ func (l lacking) advice() string {
 	return "too few requests, or none answered; raise requests"
 }
 
-// values are one figure of every trial; an error says which trials lack it.
+// An ofFailed says that a figure of a trial, among all its requests, is one that failed, or may be.
+type ofFailed struct {
+	lacking
+	unseen bool // a copy does not say
+}
+
+func (f ofFailed) Error() string {
+	return fmt.Sprintf("trial %d of %s: %s", f.trial, f.treatment, f.advice())
+}
+
+// advice says why, and what else has an answer.
+func (f ofFailed) advice() string {
+	if f.unseen {
+		return fmt.Sprintf("requests failed, and this copy lacks the exchanges that tell the %s of %s among all of them",
+			f.figure, f.response)
+	}
+	return fmt.Sprintf("among all requests the %s of %s is one that failed, which has no time; look at failed_share",
+		f.figure, f.response)
+}
+
+// unseen reports whether requests failed, and nobody knows where among all of them a figure lies.
+func (t TrialSummary) unseen(figure string) bool {
+	return figure == "median" && math.IsNaN(t.AllMedian) || figure == "p95" && math.IsNaN(t.AllP95)
+}
+
+// answeredOnly are series whose figures are of the answered requests alone.
+func answeredOnly(all []Series) []Series {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Trials = slices.Clone(out[i].Trials)
+		for j := range out[i].Trials {
+			out[i].Trials[j].AllMedian, out[i].Trials[j].AllP95 = 0, 0
+		}
+	}
+	return out
+}
+
+// values are one figure of every trial, a median or p95 among all its requests; an error says which trials lack it.
 func (s Series) values(figure string) ([]float64, error) {
 	if s.Longer > 0 {
 		return nil, fmt.Errorf("%d of %d trials of %s ended before they had a %s, and the others are the better ones; give "+
@@ -133,9 +174,12 @@ func (s Series) values(figure string) ([]float64, error) {
 		v := t.Mean
 		switch figure {
 		case "median":
-			v = t.Median
+			v = cmp.Or(t.AllMedian, t.Median)
 		case "p95":
-			v = t.P95
+			v = cmp.Or(t.AllP95, t.P95)
+		}
+		if math.IsInf(v, 1) || t.unseen(figure) {
+			return nil, ofFailed{lacking{s.Name(), s.Response, figure, t.ID}, math.IsNaN(v)}
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, lacking{s.Name(), s.Response, figure, t.ID}

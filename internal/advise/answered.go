@@ -11,21 +11,25 @@ import (
 // ofRequests are the times that a request has only if it was answered.
 var ofRequests = []string{"rtt", "response_time", "total_time"}
 
-// ofAnswered says whether the quantile of a time among all requests "is" or "may be" one of those that failed, for
-// which there is no time, so that no bound on it is kept to; empty: so few failed that it is none of them, beyond
-// doubt (alpha).
-func (c Condition) ofAnswered(f Estimate, alpha float64) string {
+// notAnswered says why the quantile of a time among all requests is one of those that failed, or may be, for which
+// there is no time, so that it lies below no bound; empty: so few failed that it is none of them, beyond doubt (alpha).
+func (f Estimate) notAnswered(alpha float64) string {
 	beyond, ok := map[string]float64{"median": 0.5, "p95": 0.05}[f.Figure]
-	if !ok || !c.Less || !slices.Contains(ofRequests, f.Response) || f.Failed == 0 {
+	if !ok || !f.OfAnswered() {
 		return ""
 	}
-	if f.Failed > beyond {
-		return "is"
-	}
+	is := ""
 	if _, fewer := f.failures().Beyond(beyond); f.Requests > 0 && !(fewer < alpha) {
-		return "may be"
+		is = "may be"
 	}
-	return ""
+	if f.Failed > beyond {
+		is = "is"
+	}
+	if is == "" {
+		return f.Answered
+	}
+	return fmt.Sprintf("%.3g %% of its requests failed: the %s among all of them %s one that has no time", 100*f.Failed,
+		f.Figure, is)
 }
 
 // failures are the requests that failed.
@@ -54,8 +58,11 @@ func (c Condition) ofFewRequests(f Estimate, alpha float64) string {
 		share.Hits, share.N, what)
 }
 
+// OfAnswered reports whether a response is a time that a request has only if it was answered.
+func OfAnswered(response string) bool { return slices.Contains(ofRequests, response) }
+
 // OfAnswered reports whether an estimate is a time of requests of which some failed: they have none.
-func (f Estimate) OfAnswered() bool { return f.Failed > 0 && slices.Contains(ofRequests, f.Response) }
+func (f Estimate) OfAnswered() bool { return f.Failed > 0 && OfAnswered(f.Response) }
 
 // MeanOfAnswered reports whether a requirement bounds the mean of a time from above, and requests failed: all of them
 // together have no mean then.

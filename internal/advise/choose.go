@@ -35,6 +35,8 @@ type Estimate struct {
 	AtMost   bool         // Center and its interval are of a bound, and the figure may be anything below
 	Failed   float64      // as Series.Failed
 	Requests int          // as Series.Requests
+	// Answered says why it is of the answered requests alone, where it would be of all of them; empty: it is as it should.
+	Answered string
 
 	waiting float64 // as Series.Waiting, where the trials were starved
 	units   bool    // as Series.Units
@@ -214,10 +216,19 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 		c.Objectives = append(c.Objectives, f)
 	}
 	for _, r := range requirements {
-		f, err := figure(all, levels, r.Term, confidence, r.Less, meanOf)
+		of, answered := all, ""
+		f, err := figure(of, levels, r.Term, confidence, r.Less, meanOf)
+		if failed := (ofFailed{}); errors.As(err, &failed) { // they may still break it
+			of, answered = answeredOnly(all), failed.Error()
+			f, err = figure(of, levels, r.Term, confidence, r.Less, meanOf)
+		}
+		f.Answered = answered
 		k := Check{Requirement: r, Figure: f, Verdict: stat.Undecided, worse: f.Side}
 		if err == nil {
-			k.sides, err = figuresOf(all, levels, r.Term, confidence, meanOf)
+			k.sides, err = figuresOf(of, levels, r.Term, confidence, meanOf)
+			for i := range k.sides {
+				k.sides[i].Answered = answered
+			}
 		}
 		if few := (lacking{}); errors.As(err, &few) {
 			k.Doubt = fmt.Sprintf("a trial has no %s of %s: %s", few.figure, few.response, few.advice())
@@ -384,11 +395,9 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			v = stat.Undecided
 			doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
 		}
-		if v == stat.Confirmed {
-			if is := k.Requirement.ofAnswered(figures[i], own); is != "" {
-				v = stat.Undecided
-				doubt = fmt.Sprintf("%.3g %% of its requests failed: the %s is of those that were answered, and among all it %s "+
-					"one that was not", 100*figures[i].Failed, figures[i].Figure, is)
+		if v != stat.Undecided && (v == stat.Confirmed) == k.Requirement.Less { // it is said to lie below
+			if is := figures[i].notAnswered(own); is != "" {
+				v, doubt = stat.Undecided, is
 			}
 		}
 		if v == stat.Undecided && claims[i].Contrast.Follows() {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -171,7 +172,25 @@ func (on *onBenches) unitsOf(c *Cell, positive bool) []Point {
 		out[i] = Point{Trial: i + 1, Block: i + 1, Mean: means[i], Median: medians[i], P95: p95[i], SD: within,
 			Min: math.NaN()}
 	}
+	if slices.ContainsFunc(c.Points, Point.failed) {
+		allMedian := units(func(p Point) float64 { return cmp.Or(p.AllMedian, p.Median) })
+		allP95 := units(func(p Point) float64 { return cmp.Or(p.AllP95, p.P95) })
+		for i := range out {
+			out[i].AllMedian, out[i].AllP95 = orFailed(allMedian[i]), orFailed(allP95[i])
+		}
+	}
 	return out
+}
+
+// failed reports whether the trial had requests that failed, of which its figures may be.
+func (p Point) failed() bool { return p.AllMedian != 0 || p.AllP95 != 0 }
+
+// orFailed is a unit made of trials; +Inf where the figure of one of them is a request that failed.
+func orFailed(v float64) float64 {
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
 }
 
 func sum64(xs []float64) (sum float64) {

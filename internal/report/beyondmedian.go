@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -25,13 +26,21 @@ type veiledPairs struct {
 func veil(rowsOf func(func(Point) float64) [][]float64, confidence float64) ([]veiledPairs, error) {
 	out := []veiledPairs{{figure: "mean"}, {figure: "p95"}}
 	for i, value := range []func(Point) float64{
-		func(p Point) float64 { return p.Mean }, func(p Point) float64 { return p.P95 }} {
+		func(p Point) float64 { return p.Mean }, Point.tail} {
 		var err error
 		if out[i].pairs, err = stat.NewAllPairs(rowsOf(value), 1-(1-confidence)/float64(len(out))); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// tail is the p95 among all requests of a trial; NaN where it is one that failed.
+func (p Point) tail() float64 {
+	if math.IsInf(p.AllP95, 1) {
+		return math.NaN()
+	}
+	return cmp.Or(p.AllP95, p.P95)
 }
 
 // against is how a cell's figure compares with that of the best, and whether they differ beyond doubt.

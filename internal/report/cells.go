@@ -20,6 +20,8 @@ type Point struct {
 	P95, SD      float64 // within the trial; NaN where it had too few requests
 	Min          float64 // of the trial's requests
 	Bench        string  // that it ran on; empty: the one bench of a study run alone
+	// AllMedian and AllP95 are those of all its requests, as advise.TrialSummary has them.
+	AllMedian, AllP95 float64
 }
 
 // A Cell is one response of one side of one treatment.
@@ -88,8 +90,8 @@ func (r *Report) cells(s *store.Store) error {
 		if c.Method != row.Method && (c.Method == store.Modelled || row.Method == store.Modelled) {
 			c.Method, c.mixed = store.Modelled, true
 		}
-		c.Points = append(c.Points, Point{row.ID, row.Block, row.Mean, row.Median, row.P95, row.SD, row.Min,
-			row.Bench})
+		c.Points = append(c.Points, Point{Trial: row.ID, Block: row.Block, Mean: row.Mean, Median: row.Median, P95: row.P95,
+			SD: row.SD, Min: row.Min, Bench: row.Bench})
 	}
 	for i := range r.Cells { // the trials of earlier versions have no row where there was no recovery
 		c := &r.Cells[i]

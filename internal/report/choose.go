@@ -76,7 +76,9 @@ func (c LevelChoice) answer() string {
 			failed = append(failed, x.Objectives[0].Failed)
 		}
 	}
-	text += ofAnswered(f.Response, failed)
+	if f.Figure == "mean" { // others are of all requests
+		text += ofAnswered(f.Response, failed)
+	}
 	var same, alike, odd, turned, slowed, untold []string
 	for _, x := range c.Candidates[1:] {
 		switch {

@@ -21,6 +21,7 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 	if len(c.Candidates) == 0 {
 		return out
 	}
+	out = append(out, amongAllNotes(c)...)
 	for i, k := range c.Candidates[0].Checks {
 		var names []string
 		for _, x := range c.Candidates {
@@ -38,6 +39,31 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 		}
 	}
 	return append(out, answeredNotes(c)...)
+}
+
+// amongAllNotes say which figures are of all requests, where some failed: the report shows those of the answered ones.
+func amongAllNotes(c advise.Choice) []string {
+	var out []string
+	say := func(term advise.Term, of func(advise.Candidate) advise.Estimate) {
+		var names []string
+		for _, x := range c.Candidates {
+			if f := of(x); f.OfAnswered() && f.Figure != "mean" {
+				names = append(names, fmt.Sprintf("%.3g %% of %s", 100*f.Failed, x.Name))
+			}
+		}
+		text := fmt.Sprintf("%s: of all requests, of which those that failed are the slowest: %s", term,
+			list(names, mostNames))
+		if len(names) > 0 && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	for i, o := range c.Objectives {
+		say(o.Term, func(x advise.Candidate) advise.Estimate { return x.Objectives[i] })
+	}
+	for i, k := range c.Candidates[0].Checks {
+		say(k.Requirement.Term, func(x advise.Candidate) advise.Estimate { return x.Checks[i].Figure })
+	}
+	return out
 }
 
 // answeredNotes say of which requirements that are met only the answered requests have a time.

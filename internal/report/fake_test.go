@@ -76,8 +76,8 @@ func (r *Report) addFake(t *testing.T, rnd *rand.Rand, treatment int, name strin
 			sum += float64(values[k])
 		}
 		mean := sum / float64(len(values)) / d.perUnit
-		c.Points = append(c.Points, Point{b*len(r.Treatments) + treatment + 1, b + 1, mean, mean, mean * 1.3,
-			mean / 10, mean / 2, ""})
+		c.Points = append(c.Points, Point{Trial: b*len(r.Treatments) + treatment + 1, Block: b + 1, Mean: mean,
+			Median: mean, P95: mean * 1.3, SD: mean / 10, Min: mean / 2})
 		var h histogram
 		h.add(values)
 		d.take(b*len(r.Treatments)+treatment, &h, values)

@@ -58,7 +58,8 @@ type Report struct {
 	Distributions []*Distribution // as Cells; ReadRaw fills them
 	Traces        []*Trace        // trial by trial; ReadRaw fills them
 
-	places map[string]int // among Treatments, by placeKey of their levels
+	places  map[string]int // among Treatments, by placeKey of their levels
+	failing map[int]bool   // trials of which requests failed
 }
 
 // A Step is what a reader may do next, and the command that does it.
@@ -99,6 +100,9 @@ func Read(s *store.Store) (*Report, error) {
 		damage = append(damage, err.Error())
 	}
 	r, err := read(s, damage)
+	if err == nil {
+		r.readFailed(s)
+	}
 	if err == nil && len(r.Damage) == 0 {
 		r.Effects = r.effectsOfAll()
 	}

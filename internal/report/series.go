@@ -92,7 +92,7 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		}
 		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
-				P95: p.P95, SD: p.SD})
+				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95})
 		}
 		out = append(out, s)
 	}

@@ -61,6 +61,25 @@ func QuantileWithin[T Value](xs []T, q float64) (float64, error) {
 	return selectQuantile(xs, q), nil
 }
 
+// QuantileOfAll is the type 7 quantile of all requests of a trial: those that have values, and so many more that have
+// none and count as greater than any; +Inf where it is one of these. It reorders xs.
+func QuantileOfAll[T Value](xs []T, more int, q float64) (float64, error) {
+	n := len(xs) + more
+	if !(q > 0 && q < 1) || !enough(n, q) {
+		return math.NaN(), fmt.Errorf("%w: %d requests say nothing of the %g-quantile", ErrNoData, n, q)
+	}
+	at := q * float64(n-1)
+	k := int(at + 1e-9)
+	part := max(0, at-float64(k))
+	if part < 1e-9 { // rounding of q
+		part = 0
+	}
+	if k >= len(xs) || part > 0 && k+1 >= len(xs) {
+		return math.Inf(1), nil
+	}
+	return interpolate(xs, k, part), nil
+}
+
 // center returns mean, least and greatest. Sums of 4096 are summed, which
 // keeps the mean of 10 million values to 1e-13.
 func center[T Value](xs []T) (mean, lo, hi float64) {

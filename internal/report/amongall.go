@@ -1,0 +1,78 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// readFailed finds, of the trials of which requests failed, the median and the p95 of each time among all requests:
+// who loses the slow ones is not quick. Those that failed count as the slowest. It reads the exchanges, which a copy
+// may lack.
+func (r *Report) readFailed(s *store.Store) {
+	if len(r.failing) == 0 {
+		return
+	}
+	r.eachTrial(func() func(int) error {
+		var values []int64
+		return func(place int) error {
+			if t := r.Trials[place]; r.failing[t.ID] {
+				values = r.amongAll(s, t.ID, r.TreatmentOf(t.Treatment), values)
+			}
+			return nil
+		}
+	})
+	if r.Benches == nil {
+		return
+	}
+	for _, cells := range r.panelCells() {
+		if slices.ContainsFunc(cells, func(c *Cell) bool { return slices.ContainsFunc(c.Points, Point.failed) }) {
+			_ = cells[0].on.share(cells, r.Benches.Kind) // findBenches has warned of its error
+		}
+	}
+}
+
+// amongAll reads one trial. It returns the memory that it read into.
+func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) []int64 {
+	columns, err := s.Columns(trial, measure.Client)
+	if err == nil {
+		defer columns.Close()
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Treatment != treatment || c.Side != measure.Client || !advise.OfAnswered(c.Response) {
+			continue
+		}
+		at := slices.IndexFunc(c.Points, func(p Point) bool { return p.Trial == trial })
+		if at < 0 {
+			continue
+		}
+		p := &c.Points[at]
+		p.AllMedian, p.AllP95 = math.NaN(), math.NaN()
+		field := slices.IndexFunc(measure.Summaries(measure.Client), func(f *measure.Field) bool {
+			return f.Response.Name == c.Response
+		})
+		if err != nil || field < 0 {
+			continue
+		}
+		f, failed := measure.Summaries(measure.Client)[field], columns.Rows()-columns.Answered()
+		var unread error
+		if values, unread = columns.Read(values[:0], f.Name); unread != nil {
+			continue
+		}
+		for _, x := range []struct {
+			q  float64
+			to *float64
+		}{{0.5, &p.AllMedian}, {0.95, &p.AllP95}} {
+			v, few := stat.QuantileOfAll(values, failed, x.q)
+			if *x.to = v * f.Scale(); few != nil {
+				*x.to = 0 // too few to have it, answered or not
+			}
+		}
+	}
+	return values
+}
