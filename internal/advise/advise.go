@@ -35,6 +35,7 @@ type Series struct {
 	Requests    int            // of all trials, of which that is the share; 0: not known
 	Longer      int            // trials without a value, since they would have had to go on for it
 	Units       bool           // Trials are units of several benches, whose center is their mean
+	Ticks       bool           // a clock or a meter gave the values, which have its steps: see stat.Comparison.OfTicks
 	Trials      []TrialSummary // in the order of their blocks
 }
 

@@ -40,6 +40,7 @@ type Estimate struct {
 
 	waiting float64 // as Series.Waiting, where the trials were starved
 	units   bool    // as Series.Units
+	ticks   bool    // as Series.Ticks
 }
 
 // A Check is a requirement's verdict for one candidate. Where both sides have the response, it is that of the side
@@ -293,7 +294,8 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 			return nil, err
 		}
 		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
-			Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units}
+			Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units,
+			ticks: s.Ticks}
 		if s.Starved() {
 			f.waiting = s.Waiting
 		}
@@ -413,16 +415,24 @@ func judgeChecks(cs []Candidate, confidence float64) {
 		if k.Verdict == stat.Undecided && k.Doubt == "" {
 			xs := k.Figure.Values
 			k.Needed = needed(stat.SD(xs), float64(len(xs)-1), k.Figure.Center.Center-k.Requirement.Bound, own)
+			if c, err := k.Figure.over(k.Requirement.Bound, confidence); err == nil && k.Needed == 0 {
+				k.Needed, _ = c.Ticks(own)
+			}
 		}
 	}
 }
 
 // over is a figure less a bound. Units of benches have no order.
-func (f Estimate) over(bound, confidence float64) (stat.Comparison, error) {
+func (f Estimate) over(bound, confidence float64) (c stat.Comparison, err error) {
 	if f.units {
-		return stat.DifferencePaired(f.Values, slices.Repeat([]float64{bound}, len(f.Values)), confidence)
+		c, err = stat.DifferencePaired(f.Values, slices.Repeat([]float64{bound}, len(f.Values)), confidence)
+	} else {
+		c, err = stat.DifferenceOfRun(f.Values, bound, confidence)
 	}
-	return stat.DifferenceOfRun(f.Values, bound, confidence)
+	if err == nil && f.ticks {
+		c = c.OfTicks(f.Values, nil)
+	}
+	return c, err
 }
 
 // waitingExplains reports whether the verdict on a figure would turn if programs had not waited for a

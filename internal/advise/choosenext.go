@@ -49,7 +49,10 @@ func (c *Choice) noise(all []Series) {
 			SameFigure(x.Objectives[0].Center.Center, best.Objectives[0].Center.Center)
 		if x.Noise && pairs.Log && !x.waited {
 			n := float64(len(c.Candidates))
-			x.Needed = needed(r.SD(), r.DF, math.Log(r.Estimate), (1-c.Confidence)/(n*(n-1)/2)) // over all pairs
+			own := (1 - c.Confidence) / (n * (n - 1) / 2) // over all pairs
+			if x.Needed = needed(r.SD(), r.DF, math.Log(r.Estimate), own); x.Needed == 0 && r.Estimate != 1 {
+				x.Needed, _ = r.Ticks(own)
+			}
 		}
 	}
 }
@@ -127,6 +130,9 @@ func (c *Choice) pairs(all []Series, objective int) (*stat.AllPairs, [][]float64
 		}
 	}
 	p, err := stat.NewAllPairs(rows, c.Confidence)
+	if err == nil {
+		p.Measured = slices.ContainsFunc(series, func(s Series) bool { return s.Ticks })
+	}
 	return p, rows, series, err
 }
 

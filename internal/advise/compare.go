@@ -216,7 +216,9 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		c.Doubt = "one is measured, the other modelled; they cannot be compared"
 		return c
 	}
-	if len(a) > 1 && len(b) > 1 && (constant(a) && constant(b) && c.Old == c.New || paired && slices.Equal(a, b)) {
+	ticks := (old.Ticks || new.Ticks) && c.Old > 0 && c.New > 0
+	if !ticks && len(a) > 1 && len(b) > 1 &&
+		(constant(a) && constant(b) && c.Old == c.New || paired && slices.Equal(a, b)) {
 		c.Change = Same
 	}
 	if c.Ratio, err = ratio(b, a, confidence); err != nil {
@@ -240,6 +242,14 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		c.MeanRatio = none()
 	}
 	c.MeanRatio = c.MeanRatio.AsWide(c.Ratio)
+	if ticks {
+		c.Ratio = c.Ratio.OfTicks(b, a)
+	}
+	if n, ok := c.Ratio.Ticks(1 - confidence); ok {
+		c.MeanRatio = c.Ratio
+		c.Warnings = append(c.Warnings, fmt.Sprintf("no trial differs from its fellows, as where a clock ticks: trials are "+
+			"counted, and what is within two steps is decided by %d a side at the least", n))
+	}
 	for _, w := range c.Ratio.Warnings {
 		if !errors.Is(w, stat.ErrNoSpread) {
 			c.Warnings = append(c.Warnings, w.Error())

@@ -14,7 +14,11 @@ import (
 // factor (geometric mean); wider where blocks follow each other. Series are of one response and side.
 func Marginal(series []Series, factor, a, b string, confidence float64) (stat.Comparison, error) {
 	xs, ys := marginal(series, factor, a, b)
-	return stat.RatioOfManyBlocks(xs, ys, confidence)
+	c, err := stat.RatioOfManyBlocks(xs, ys, confidence)
+	if err == nil && slices.ContainsFunc(series, func(s Series) bool { return s.Ticks }) {
+		c = c.OfTicks(xs, ys)
+	}
+	return c, err
 }
 
 // marginal is the geometric mean in each block that has all strata of both.

@@ -23,6 +23,10 @@ func (r Response) Waits() bool {
 	return r.Unit != "B" && !slices.Contains([]string{"cpu", "instructions", "packets", "retransmissions"}, r.Name)
 }
 
+// Counted reports whether equal values are equal: bytes on the wire, packets, shares. What a clock or a meter shows has
+// steps, and so has memory.
+func (r Response) Counted() bool { return r.Unit == "1" || r.Unit == "B" && r.Name != "peak_rss" }
+
 // A Direction is the way in which a response is better.
 type Direction string
 

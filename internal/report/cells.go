@@ -221,6 +221,12 @@ func (c *Cell) summarize(confidence float64) error {
 	return nil
 }
 
+// ticks reports whether a clock or a meter gave the values, which have its steps. What a model makes of bytes has none.
+func (c *Cell) ticks() bool {
+	r, _ := measure.FindResponse(c.Response)
+	return c.Method == store.Measured && !r.Counted()
+}
+
 // mayBeNegative reports whether a response is a difference: energy net of the
 // idle of its trial.
 func mayBeNegative(response string) bool { return response == "energy" }

@@ -57,6 +57,12 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 	if k.pairs, err = stat.NewAllPairs(k.rows, confidence); err == nil && k.median {
 		k.veiled, err = veil(rowsOf, confidence)
 	}
+	if err == nil {
+		k.pairs.Measured = slices.ContainsFunc(cells, (*Cell).ticks)
+		for _, v := range k.veiled {
+			v.pairs.Measured = k.pairs.Measured
+		}
+	}
 	return k, err
 }
 

@@ -29,6 +29,7 @@ import (
 // treatment drifts by itself, that pair is judged as RatioOfBlocks does, from 16 blocks on.
 type AllPairs struct {
 	Log        bool // compared by ratio, since every value is positive; else by difference
+	Measured   bool // values without any spread are those of a clock or a meter: see Comparison.OfTicks
 	Confidence float64
 
 	values [][]float64
@@ -120,7 +121,7 @@ func varianceOf(d []float64) float64 {
 
 // Compare sets treatment i against j: the ratio i/j, or the difference i-j
 // where Log is false. P and the interval hold for all pairs at once. Where no
-// pair has any spread, the interval has width zero and P is NaN.
+// pair has any spread, the interval has width zero and P is NaN, unless values are Measured.
 func (p *AllPairs) Compare(i, j int) (Comparison, error) {
 	c, err := p.Interval(i, j)
 	if err == nil && c.se > 0 {
@@ -187,5 +188,16 @@ func (p *AllPairs) Interval(i, j int) (Comparison, error) {
 		half = p.critical(c.DF) * c.se
 	}
 	c.Estimate, c.Lo, c.Hi = c.unlog(center), c.unlog(center-half), c.unlog(center+half)
+	if p.Measured && c.se == 0 {
+		c.paired = true
+		var xs, ys []float64
+		for b, x := range p.values[i] {
+			if y := p.values[j][b]; !math.IsNaN(x) && !math.IsNaN(y) {
+				xs, ys = append(xs, x), append(ys, y)
+			}
+		}
+		k := float64(len(p.values))
+		c = c.OfTicks(xs, ys).perTick(k * (k - 1) / 2)
+	}
 	return c, nil
 }

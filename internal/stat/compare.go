@@ -22,6 +22,8 @@ type Comparison struct {
 	sd         float64 // likewise, see SD; 0: se says it
 	log        bool    // that scale is the logarithm
 	wider      float64 // factor by which se was raised since blocks follow each other; 0: it was not
+	paired     bool
+	ticks      *ticks // what stands for spread; nil: there is some, or values without any are exact
 }
 
 // DifferencePaired is the mean of a[i]-b[i], t interval. a[i] and b[i] were
@@ -95,7 +97,8 @@ func paired(a, b []float64, confidence float64, log bool) (Comparison, error) {
 	if lo, hi := extremes(d); hi-lo <= 1e-14*size {
 		v = 0
 	}
-	c := Comparison{N: [2]int{len(a), len(b)}, Method: "paired by block, t interval on differences", log: log}
+	c := Comparison{N: [2]int{len(a), len(b)}, Method: "paired by block, t interval on differences", log: log,
+		paired: true}
 	if log {
 		c.Method = "paired by block, t interval on log ratios"
 	}
@@ -295,7 +298,11 @@ func (c Comparison) SD() float64 {
 // At is the same comparison with another confidence.
 func (c Comparison) At(confidence float64) Comparison {
 	df := c.DF
-	return c.of(c.center, c.se, df, confidence)
+	c = c.of(c.center, c.se, df, confidence)
+	if c.ticks != nil {
+		c = c.perTick(1)
+	}
+	return c
 }
 
 // One is the mean of figures of which each block gave one, as slopes, with the

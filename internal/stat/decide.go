@@ -29,9 +29,12 @@ func (c Comparison) Above(bound float64) Verdict {
 }
 
 // Against is the two-sided p of a gap this large between the estimate and
-// bound, if bound were the true difference or ratio; NaN without spread. P is
+// bound, if bound were the true difference or ratio; NaN without spread, unless by OfTicks. P is
 // Against(0) of a difference and Against(1) of a ratio.
 func (c Comparison) Against(bound float64) float64 {
+	if c.ticks != nil {
+		return c.ticks.against(bound, c.log)
+	}
 	if c.log {
 		bound = math.Log(bound) // NaN below 0, -Inf at 0: no ratio is there
 	}
@@ -40,6 +43,9 @@ func (c Comparison) Against(bound float64) float64 {
 	}
 	return tTwoSided((c.center-bound)/c.se, c.DF)
 }
+
+// exact reports whether the values have no spread and are taken for what they are.
+func (c Comparison) exact() bool { return c.Confidence > 0 && c.se == 0 && c.ticks == nil }
 
 // A Claim says that a true difference or ratio is above Bound, or below it.
 type Claim struct {
@@ -60,7 +66,7 @@ func Judge(claims []Claim, alpha float64) []Verdict {
 	for i, p := range Holm(ps) {
 		c := claims[i]
 		gap := c.Contrast.Estimate - c.Bound
-		exact := c.Contrast.se == 0 && math.Abs(gap) > 1e-12*math.Abs(c.Bound) && c.Contrast.Confidence > 0
+		exact := c.Contrast.exact() && math.Abs(gap) > 1e-12*math.Abs(c.Bound) && c.Contrast.Confidence > 0
 		switch {
 		case !exact && !(p < alpha):
 			out[i] = Undecided
@@ -88,6 +94,13 @@ func (c Comparison) Equivalent(lo, hi float64) (Equivalence, error) {
 		return Equivalence{},
 			fmt.Errorf("equivalence bounds %v to %v: the lower must be below the upper, and above 0 for a ratio; write "+
 				"0.95 and 1.0526 for 5 %%", lo, hi)
+	}
+	if c.ticks != nil {
+		p := 1.0
+		if c.Estimate > lo && c.Estimate < hi {
+			p = max(c.Against(lo), c.Against(hi))
+		}
+		return Equivalence{lo, hi, p, p < 1-c.Confidence}, nil
 	}
 	if !(c.se > 0) {
 		return Equivalence{}, fmt.Errorf("%w: equivalence cannot be tested without spread; compare the values themselves",
@@ -138,7 +151,7 @@ func (c Comparison) Beyond(bound float64) (above, below float64) {
 	switch {
 	case math.IsNaN(gap) || math.Abs(gap) <= 1e-12*math.Abs(bound) || gap == 0:
 		return 1, 1
-	case c.Confidence > 0 && c.se == 0:
+	case c.exact():
 		p = 0
 	case math.IsNaN(p):
 		return 1, 1
@@ -159,7 +172,7 @@ func (c Comparison) Between(lo, hi float64) (inside, outside float64, err error)
 	switch {
 	case err == nil:
 		return e.P, outside, nil
-	case c.Confidence > 0 && c.se == 0 && lo < hi:
+	case c.exact() && lo < hi:
 		if c.Estimate > lo && c.Estimate < hi {
 			return 0, 1, nil
 		}

@@ -1,0 +1,100 @@
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+// ticks stand for the spread of values that have none, since their clock or meter has steps.
+type ticks struct {
+	a, b float64 // the sides' means
+	step float64 // the largest that the clock can have: all values are multiples of it
+	sure float64 // values are off by a step at most; how many of both sides there are
+	p    float64 // of the values all lying so by chance, two-sided
+}
+
+// OfTicks is the comparison of a with b, which are measured and not counted. Where no value of a side, or no pair,
+// differs from its fellows, they show the steps of their clock and no spread: a truth between two steps may give one
+// side the one and the other side the next, so equal values are no certainty. What is more than two steps away is
+// decided by the values; what is less by how many there are: the share of the ways to deal them to the sides that part
+// them so. b is nil where a is held against a bound that is known.
+func (c Comparison) OfTicks(a, b []float64) Comparison {
+	if c.se > 0 || !(c.Confidence > 0) || len(a) == 0 {
+		return c
+	}
+	n, m := len(a), len(b)
+	t := &ticks{a: meanOf(a), step: stepOf(slices.Concat(a, b)), sure: 1, p: math.Pow(2, float64(1-n))}
+	if t.b = t.a - c.Estimate; m > 0 {
+		t.b, t.sure = meanOf(b), 2
+		if !c.paired {
+			t.p = 2 / waysToDeal(n+m, n)
+		}
+	}
+	t.p = min(1, t.p)
+	c.ticks = t
+	return c.perTick(1)
+}
+
+// perTick gives the comparison its p, as one of so many pairs, and an interval that reaches to where both sides are
+// equal, where that is not excluded.
+func (c Comparison) perTick(pairs float64) Comparison {
+	c.P = min(1, pairs*c.ticks.against(c.Even(), c.log))
+	c.Lo, c.Hi = c.Estimate, c.Estimate
+	if c.P >= 1-c.Confidence {
+		const rounding = 1e-9
+		c.Lo, c.Hi = min(c.Lo, c.Even()), max(c.Hi, c.Even())
+		c.Lo, c.Hi = c.Lo-rounding*math.Abs(c.Lo), c.Hi+rounding*math.Abs(c.Hi)
+	}
+	return c
+}
+
+// against is the p of the answer that the difference or ratio is on the side of a bound where the values are.
+func (t *ticks) against(bound float64, log bool) float64 {
+	gap, margin := t.a-t.b-bound, t.sure*t.step
+	if log {
+		gap, margin = t.a-bound*t.b, (1+bound)*t.step
+	}
+	const rounding = 1e-9
+	switch {
+	case math.Abs(gap) <= 1e-12*max(math.Abs(t.a), math.Abs(t.b)):
+		return 1
+	case math.Abs(gap) > margin*(1+rounding):
+		return 0
+	}
+	return t.p
+}
+
+// Ticks says whether the values show the steps of a clock and no spread, and how many a side decide at a level by being
+// alike.
+func (c Comparison) Ticks(alpha float64) (decide int, ok bool) {
+	if c.ticks == nil {
+		return 0, false
+	}
+	for decide = 2; ; decide++ {
+		p := math.Pow(2, float64(1-decide))
+		if c.ticks.sure == 2 && !c.paired {
+			p = 2 / waysToDeal(2*decide, decide)
+		}
+		if p < alpha || decide == MostBlocks {
+			return decide, true
+		}
+	}
+}
+
+// waysToDeal is n over k.
+func waysToDeal(n, k int) float64 { return math.Exp(logChoose(n, k)) }
+
+// stepOf is the greatest number of which all values are multiples, by Euclid's algorithm.
+func stepOf(xs []float64) float64 {
+	step := 0.0
+	for _, x := range xs {
+		x = math.Abs(x)
+		for rest := 1e-9 * max(x, step); x > rest; {
+			step, x = x, math.Mod(step, x)
+			if step-x <= rest { // rounding
+				x = 0
+			}
+		}
+	}
+	return step
+}
