@@ -243,8 +243,8 @@ type Loss struct {
 	Levels    []string // of it, as the old results have them
 	Old, New  [2]int   // valid, planned; New is 0 of 0 where the treatment is missing
 	Recovered bool     // they are valid, and their devices did not recover; Old, New: recovered, with an outage
-	// Where devices did not recover: P is that of Fisher's exact test, two-sided, Holm over the treatments. Chance says
-	// that it may explain the loss; waiting for a CPU may have kept devices from recovering, too.
+	// P is that of Fisher's exact test, two-sided, Holm over the treatments. Chance says that it may explain the loss;
+	// waiting for a CPU may have kept devices from recovering, too.
 	P              float64
 	Chance, waited bool
 }
@@ -257,8 +257,12 @@ func (l Loss) String() string {
 	if l.New[1] == 0 {
 		return fmt.Sprintf("%s is missing (before: %s)", l.Treatment, plural.Count(l.Old[0], "valid trial"))
 	}
-	return fmt.Sprintf("%s: %d of %d trials are valid (before: %d of %d)", l.Treatment, l.New[0], l.New[1],
-		l.Old[0], l.Old[1])
+	text := fmt.Sprintf("%s: %d of %d trials are valid (before: %d of %d)", l.Treatment, l.New[0], l.New[1], l.Old[0],
+		l.Old[1])
+	if l.New[0] == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s: %s (p %.2g, Fisher's exact test)", text, l.means(), l.P)
 }
 
 func (l Loss) means() string {
@@ -285,13 +289,18 @@ func (l Loss) Verdict() stat.Verdict {
 }
 
 // Losses lists the treatments, floors aside, that lost trials: a larger share is
-// invalid or was not run, or the treatment is missing, or in a smaller share devices recovered. A trial that is invalid
-// was tried again, as often as the study allows; whether devices recover is the outcome of one, of which chance may
-// leave fewer.
+// invalid or was not run, or the treatment is missing, or in a smaller share devices recovered. A trial may be lost by
+// chance, as often as it was tried, and devices may recover by chance; that none is left is an answer.
 func Losses(old, new []Attempts, confidence float64) []Loss {
 	var out []Loss
 	var ps []float64 // NaN: not tested
-	add := func(l Loss, p float64) { out, ps = append(out, l), append(ps, p) }
+	add := func(l Loss) {
+		p := math.NaN()
+		if l.New[1] > 0 && (l.Recovered || l.New[0] > 0) {
+			p = min(1, 2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1]))
+		}
+		out, ps = append(out, l), append(ps, p)
+	}
 	for _, a := range old {
 		if a.Floor || a.Valid == 0 {
 			continue
@@ -301,22 +310,21 @@ func Losses(old, new []Attempts, confidence float64) []Loss {
 		if i >= 0 {
 			l.New = [2]int{new[i].Valid, new[i].Wanted}
 		}
-		if i < 0 || fewer(l.New, l.Old) {
-			add(l, math.NaN())
+		if all := l.Old[0] == l.Old[1] && l.New[0] == l.New[1]; i < 0 || !all { // one of which all are valid tests nothing
+			add(l)
 		}
 		if i < 0 || new[i].Recovered[1] == 0 || a.Recovered[1] == 0 {
 			continue
 		}
-		l = Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered, Recovered: true,
-			waited: Allowance(a.Waiting, new[i].Waiting) > 1}
-		add(l, min(1, 2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])))
+		add(Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered, Recovered: true,
+			waited: Allowance(a.Waiting, new[i].Waiting) > 1})
 	}
 	for i, p := range stat.Holm(ps) {
-		if out[i].Recovered {
-			out[i].P, out[i].Chance = p, !(p < 1-confidence) || out[i].waited
+		if out[i].P = p; !math.IsNaN(p) {
+			out[i].Chance = !(p < 1-confidence) || out[i].waited
 		}
 	}
-	return slices.DeleteFunc(out, func(l Loss) bool { return l.Recovered && !fewer(l.New, l.Old) })
+	return slices.DeleteFunc(out, func(l Loss) bool { return l.New[1] > 0 && !fewer(l.New, l.Old) })
 }
 
 // fewer reports whether a is a smaller share than b, each so many of so many.

@@ -20,7 +20,11 @@ func (c Compared) whyUndecided() string {
 	}
 	for _, l := range c.Lost {
 		if l.Verdict() == stat.Undecided {
-			say("devices recovered in fewer trials, but " + l.Open())
+			what := "valid trials are missing"
+			if l.Recovered {
+				what = "devices recovered in fewer trials"
+			}
+			say(what + ", but " + l.Open())
 		}
 	}
 	for _, f := range c.Failed {

@@ -372,7 +372,7 @@ func TestCompareSaysWhatItRestsOn(t *testing.T) {
 		t.Errorf("got %s", page)
 	}
 	ok(t, l.kept.Close())
-	page = shows(t, s, to, "worse: valid trials are missing", "lost trials: ")
+	page = shows(t, s, to, "undecided: valid trials are missing, but chance may explain it", "lost trials: ")
 	if strings.Contains(page, "is being measured") || strings.Contains(page, unread) {
 		t.Errorf("of what was stopped: %s", page)
 	}
