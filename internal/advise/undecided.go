@@ -133,13 +133,17 @@ func (o *Outcome) bad(p Part) bool {
 // neededBy is how many trials a side would decide one part.
 func (o *Outcome) neededBy(p Part, own float64) int {
 	if p.Name != spikesPart {
+		if n, ok := p.Ratio.Ticks(own); ok {
+			return n
+		}
 		return needed(p.Ratio.SD(), p.Ratio.DF, math.Log(p.Ratio.Estimate/o.Condition.Bound), own)
 	}
 	s := o.Spikes
 	per := max(s.Trials[0], s.Trials[1])
 	for k := 2; k*per <= mostTrials; k++ {
 		n := k * s.Trials[1]
-		if 2*stat.FisherMore(mostlyAtLeast(n, float64(s.New)/float64(s.Trials[1])), n, k*s.Old, k*s.Trials[0]) < own {
+		hits := mostlyAtLeast(n, float64(s.New)/float64(s.Trials[1]))
+		if 2*stat.FisherMore(hits, n, k*s.Old, k*s.Trials[0]) < own {
 			return k * per
 		}
 	}

@@ -1,10 +1,6 @@
 package advise
 
-import (
-	"slices"
-
-	"edgegauge.example/edgegauge/internal/stat"
-)
+import "edgegauge.example/edgegauge/internal/stat"
 
 // zeros are the values of a contrast of which some are 0, as shares of requests that failed: they have no logarithm, so
 // their means are judged.
@@ -29,19 +25,56 @@ func (z zeros) apart(factor float64) float64 {
 	return min(above, below)
 }
 
-// times are the values as if as many trials again had given the same.
-func (z zeros) times(n int) *zeros {
-	return &zeros{slices.Repeat(z.old, n), slices.Repeat(z.new, n), z.paired}
-}
-
 // neededOfZeros is how many trials a side would decide the outcome if they are as these; own is the level of one part.
 func (o *Outcome) neededOfZeros(own float64) int {
-	const mostTimes = 50
-	z, per := o.Contrast.zeros, max(o.Contrast.Trials[0], o.Contrast.Trials[1])
-	for n := 2; n <= mostTimes && n*per <= mostTrials; n++ {
-		if met, excluded := o.ps(z.times(n).beyond); min(met, excluded) < own {
-			return n * per
+	k, wide := o.Condition, max(1, o.Contrast.Allowance)
+	from := k.Bound // as ps has it
+	if k.Detect {
+		from = 1
+	}
+	met, excluded := from*wide, k.Bound/wide
+	if k.Less {
+		met, excluded = from/wide, k.Bound*wide
+	}
+	if n := o.Contrast.zeros.needed(met, !k.Less, own); n > 0 {
+		return n
+	}
+	return o.Contrast.zeros.needed(excluded, k.Less, own)
+}
+
+// needed is how many trials a side show with leastPower that the new mean is above bound times the old one, or below,
+// as far as it is in these; 0: it is not, or no practical number does. Where all of a side are 0 two tests must agree,
+// mostly of the same trials.
+func (z zeros) needed(bound float64, above bool, own float64) int {
+	scaled := make([]float64, len(z.old))
+	for i, x := range z.old {
+		scaled[i] = bound * x
+	}
+	test := stat.DifferenceWelch
+	if z.paired {
+		test = stat.DifferencePaired
+	}
+	c, err := test(z.new, scaled, 0.95)
+	if err != nil || c.Estimate > 0 != above || c.Estimate == 0 {
+		return 0
+	}
+	never, some, times := z.old, z.new, bound
+	if !above {
+		never, some, times = z.new, z.old, 1/bound
+	}
+	both, n := stat.OverZero(never) == 0, 2
+	if c.SD() > 0 { // else the values themselves decide
+		if n, err = stat.Blocks(c.SD(), c.DF, c.Estimate, own, leastPower); err != nil {
+			return 0
 		}
 	}
-	return 0
+	for share := float64(stat.OverZero(some)) / float64(len(some)); both && n <= mostTrials; n += 1 + n/20 {
+		if stat.Oftener(mostlyAtLeast(n, share), n, n, times) < own {
+			break
+		}
+	}
+	if n > mostTrials {
+		return 0
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -42,8 +43,8 @@ func TestARiseFromZeroIsJudged(t *testing.T) {
 	}
 	c, err := Compare([]Series{series("rest", "failed_share", none[:2]...)},
 		[]Series{series("rest", "failed_share", rose[:2]...)}, []Condition{mustChange(t, "failed_share > 10%")}, 0.95, 0.05)
-	if err != nil || c.Outcomes[0].Doubt.Needed != 4 || !c.Open() {
-		t.Errorf("two trials: got %+v, %v, want 4 a side", c.Outcomes[0].Doubt, err)
+	if err != nil || c.Outcomes[0].Doubt.Needed != 3 || !c.Open() {
+		t.Errorf("two trials: got %+v, %v, want 3 a side", c.Outcomes[0].Doubt, err)
 	}
 	r, err := Repeat([]Series{series("rest", "failed_share", none...)}, []Series{series("rest", "failed_share", rose...)},
 		0.95, 0.05)
@@ -65,5 +66,69 @@ func TestARiseFromZeroOnABusyMachine(t *testing.T) {
 	c, err = Compare([]Series{old}, []Series{new}, []Condition{mustChange(t, "failed_share > 10%")}, 0.95, 0.05)
 	if err != nil || c.Verdict() != stat.Undecided || c.Outcomes[0].Doubt.Why != Straddles {
 		t.Errorf("got %s, %v: %+v", c.Verdict(), err, c.Outcomes[0].Doubt)
+	}
+}
+
+// As many trials as are named decide in four of five studies of figures that are 0 in some trials, where they stay as
+// they are: drawn from those that there are.
+func TestTrialsNamedForZerosDecideInFourOfFive(t *testing.T) {
+	const studies = 300
+	r := rand.New(rand.NewPCG(29, 23))
+	now := func(often, share float64) func() float64 {
+		return func() float64 {
+			if r.Float64() < often {
+				return share * (0.5 + r.Float64())
+			}
+			return 0
+		}
+	}
+	counted := func(mean float64) func() float64 {
+		return func() float64 { return float64(drawnHits(r, 1000, mean/1000)) / 1000 }
+	}
+	gate := mustChange(t, "failed_share > 10%")
+	judge := func(old, new []float64) Outcome {
+		c, err := Compare([]Series{series("a", "failed_share", old...)}, []Series{series("a", "failed_share", new...)},
+			[]Condition{gate}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Outcomes[0]
+	}
+	for _, tt := range []struct {
+		what     string
+		old, new func() float64
+		trials   int
+	}{
+		{"from none to a third of the trials", now(0, 0), now(0.35, 0.1), 6},
+		{"from none to most trials", now(0, 0), now(0.8, 0.1), 3},
+		{"1 of 1000 to 2", counted(1), counted(2), 6},
+		{"to none", now(0.4, 0.1), now(0, 0), 6},
+	} {
+		decided := 0
+		for n := 0; n < studies; {
+			var old, new []float64
+			for range tt.trials {
+				old, new = append(old, tt.old()), append(new, tt.new())
+			}
+			pilot := judge(old, new)
+			needed := pilot.Doubt.Needed
+			if pilot.Contrast.zeros == nil || pilot.Verdict != stat.Undecided || needed == 0 || needed > 1000 {
+				continue
+			}
+			n++
+			again := func(from []float64) (out []float64) {
+				for range needed {
+					out = append(out, from[r.IntN(len(from))])
+				}
+				return out
+			}
+			if judge(again(old), again(new)).Verdict != stat.Undecided {
+				decided++
+			}
+		}
+		t.Logf("%s: as many trials as named decide in %.1f %%", tt.what, 100*float64(decided)/studies)
+		if tooOften(studies-decided, studies, 1-leastPower) {
+			t.Errorf("%s: as many trials as named decide in %d of %d studies", tt.what, decided, studies)
+		}
 	}
 }

@@ -22,16 +22,17 @@ func MeansBeyond(b, a []float64, bound float64, paired bool) (above, below float
 		return 1, 1, err
 	}
 	above, below = c.Beyond(0)
-	if overZero(a) == 0 {
-		above = max(above, oftener(overZero(b), len(b), len(a), bound))
+	if OverZero(a) == 0 {
+		above = max(above, Oftener(OverZero(b), len(b), len(a), bound))
 	}
-	if overZero(b) == 0 {
-		below = max(below, oftener(overZero(a), len(a), len(b), 1/bound))
+	if OverZero(b) == 0 {
+		below = max(below, Oftener(OverZero(a), len(a), len(b), 1/bound))
 	}
 	return above, below, nil
 }
 
-func overZero(xs []float64) (n int) {
+// OverZero is how many values are above 0.
+func OverZero(xs []float64) (n int) {
 	for _, x := range xs {
 		if x > 0 {
 			n++
@@ -40,10 +41,10 @@ func overZero(xs []float64) (n int) {
 	return n
 }
 
-// oftener is the two-sided p of an exact test, unconditional as that of Barnard (1945), that something seen in none of
+// Oftener is the two-sided p of an exact test, unconditional as that of Barnard (1945), that something seen in none of
 // m trials, and in k of n others, happens more than so many times as often in those: the largest probability of that
 // over all q, the share of trials in which it does not happen once; where it happens t times as often that is q^t.
-func oftener(k, n, m int, times float64) float64 {
+func Oftener(k, n, m int, times float64) float64 {
 	const steps = 500
 	most := 0.0
 	for i := 1; i < steps; i++ {

@@ -37,7 +37,7 @@ func TestMeansBeyond(t *testing.T) {
 		}
 	}
 	// By hand: q³(1−q)³ is largest at a half.
-	if got, want := oftener(3, 3, 3, 1), 2.0/64; math.Abs(got-want) > 1e-9 {
+	if got, want := Oftener(3, 3, 3, 1), 2.0/64; math.Abs(got-want) > 1e-9 {
 		t.Errorf("3 of 3 beside none of 3: got %g, want %g", got, want)
 	}
 }
