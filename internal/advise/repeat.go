@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -34,6 +35,7 @@ type Repetition struct {
 	OnlyOld, OnlyNew []string
 	Gone             []string // figures, of treatments both have, that the repetition lacks
 	Lost             []Loss   // trials that the repetition lacks: those that are left may be the better ones
+	NoRatio          []string // figures of two treatments that have none, since a value is not above 0
 	Margin           float64  // share within which figures agree
 }
 
@@ -52,12 +54,14 @@ func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
 	out := Repetition{Figures: agreements(figures.Contrasts, confidence, margin), OnlyOld: figures.OnlyOld,
 		OnlyNew: figures.OnlyNew, Gone: figures.Gone, Margin: margin}
 	var ratios []Contrast
-	before := relative(old)
-	for _, b := range relative(new) {
+	before, none := relative(old)
+	now, too := relative(new)
+	for _, b := range now {
 		if a, ok := find(before, b); ok {
 			ratios = append(ratios, contrast(a, b, "mean", confidence))
 		}
 	}
+	out.NoRatio = slices.Compact(slices.Sorted(slices.Values(append(none, too...))))
 	judgeChanges(ratios, confidence, margin)
 	out.Ratios = agreements(ratios, confidence, margin)
 	return out, nil
@@ -106,16 +110,16 @@ func (c Contrast) within(margin float64) (inside, outside float64) {
 	return inside, outside
 }
 
-// relative are the ratios of each treatment to the first one that has the same
-// response at the same side, block by block, measured as it is or modelled as it is. What is not above 0 has none.
-func relative(all []Series) []Series {
+// relative are the ratios of each treatment to the first one that has the same response at the same side, block by
+// block, measured as it is or modelled as it is. Where some value is not above 0 there are none, which without says: of
+// the other blocks alone they would be those of trials in which something happened.
+func relative(all []Series) (out []Series, without []string) {
 	type figure struct {
 		side     measure.Side
 		response string
 		modelled bool
 	}
 	first := map[figure]Series{}
-	var out []Series
 	for _, s := range all {
 		key := figure{s.Side, s.Response, s.Modelled}
 		base, ok := first[key]
@@ -126,19 +130,23 @@ func relative(all []Series) []Series {
 		r := Series{Factors: []string{"over"}, Levels: []string{s.Name() + " over " + base.Name()}, Stack: s.Stack,
 			Floor: s.Floor, Side: s.Side, Response: s.Response, Unit: "1", Modelled: s.Modelled,
 			Waiting: max(s.Waiting, base.Waiting), Longer: s.Longer + base.Longer}
+		zero := false
 		for _, t := range s.Trials {
-			i := slices.IndexFunc(base.Trials, func(b TrialSummary) bool { return b.Block == t.Block })
-			if i >= 0 && t.Mean > 0 && base.Trials[i].Mean > 0 {
+			if i := slices.IndexFunc(base.Trials, func(b TrialSummary) bool { return b.Block == t.Block }); i >= 0 {
 				none := math.NaN()
+				zero = zero || !(t.Mean > 0) || !(base.Trials[i].Mean > 0)
 				r.Trials = append(r.Trials, TrialSummary{ID: t.ID, Block: t.Block, Mean: t.Mean / base.Trials[i].Mean,
 					Median: none, P95: none, SD: none})
 			}
 		}
-		if len(r.Trials) > 0 {
+		switch {
+		case zero:
+			without = append(without, fmt.Sprintf("%s of %s", s.Response, r.Levels[0]))
+		case len(r.Trials) > 0:
 			out = append(out, r)
 		}
 	}
-	return out
+	return out, without
 }
 
 // Count is how many of the figures are judged so.

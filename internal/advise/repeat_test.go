@@ -3,6 +3,7 @@ package advise
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,5 +239,42 @@ func TestRatiosAreNotOfAMeterOverAModel(t *testing.T) {
 	}
 	if got := strings.Join(names, ", "); got != "c over a, d over b" {
 		t.Errorf("got ratios of %s", got)
+	}
+}
+
+// Of what is 0 in some blocks there is no ratio between treatments: that of the other blocks alone would change where
+// only the share of such blocks does. It is said which have none.
+func TestRatiosLeaveNoBlockOut(t *testing.T) {
+	const studies = 200
+	r := rand.New(rand.NewPCG(29, 24))
+	drawn := func(name string, every int, share float64) Series { // its mean is share
+		var values []float64
+		for i := range 12 {
+			v := 0.0
+			if i%every == 0 {
+				v = share * float64(every) * math.Exp(0.02*r.NormFloat64())
+			}
+			values = append(values, v)
+		}
+		return series(name, "failed_share", values...)
+	}
+	differ := 0
+	for range studies {
+		kept := []Series{drawn("a", 1, 0.1), drawn("b", 2, 0.1)}
+		again := []Series{drawn("a", 1, 0.1), drawn("b", 1, 0.1)} // as many fail, in all blocks
+		got, err := Repeat(kept, again, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Count(got.Ratios, Differs) > 0 {
+			differ++
+		}
+		if want := []string{"failed_share of b over a"}; !slices.Equal(got.NoRatio, want) || len(got.Ratios) > 0 {
+			t.Fatalf("got %v and %d ratios, want %v", got.NoRatio, len(got.Ratios), want)
+		}
+	}
+	t.Logf("a ratio that did not change differs in %.1f %%", 100*float64(differ)/studies)
+	if differ > 0 {
+		t.Errorf("a ratio that did not change differs in %d of %d repetitions", differ, studies)
 	}
 }

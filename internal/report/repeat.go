@@ -79,6 +79,10 @@ func (c Repeated) Text(w io.Writer) error {
 	if len(c.Gone) > 0 {
 		wrap(&b, "! not measured again, so the whole does not agree: "+list(c.Gone, mostNames), "  ")
 	}
+	if len(c.NoRatio) > 0 {
+		wrap(&b, "! no ratio between treatments, since a value is not above 0, so that only the figures themselves are "+
+			"compared: "+list(c.NoRatio, mostNames), "  ")
+	}
 	if c.Fewer != "" {
 		wrap(&b, "! "+c.Fewer, "  ")
 	}
@@ -193,8 +197,9 @@ func (c Repeated) JSON(w io.Writer) error {
 		OnlyKept    []string         `json:"only_kept"`
 		OnlyAgain   []string         `json:"only_again"`
 		Gone        []string         `json:"not_measured_again"` // figures of treatments that were
+		NoRatio     []string         `json:"no_ratio"`           // of two treatments: a value is not above 0
 		Warnings    []string         `json:"warnings"`
 	}{c.Like, c.Agreement(), c.Confidence, c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures),
 		figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone),
-		orEmpty(c.Warnings)})
+		orEmpty(c.NoRatio), orEmpty(c.Warnings)})
 }
