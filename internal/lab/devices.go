@@ -61,7 +61,11 @@ func (d *devices) summarize(f *findings, stated time.Duration) {
 	if n := float64(r.Requests); n > 0 {
 		one("sent_rate", n/stated.Seconds())
 		one("failed_share", float64(r.Failed)/n)
-		one("resent", float64(r.Retransmissions)/n)
+		if resent := float64(r.Retransmissions) / n; r.ResentUntold == 0 {
+			one("resent", resent)
+		} else {
+			one("resent", math.NaN()) // not known, which is not 0
+		}
 		if !r.Streams {
 			one("datagram_bytes", float64(r.BytesOut+r.BytesIn)/n)
 		}
@@ -127,6 +131,7 @@ func notesOfHearing(r *population.Account) (notes []counted) {
 	for _, x := range []counted{
 		{"observers", r.Observers}, {"registrations", r.Registrations}, {"registrations_failed", r.RegistrationsFailed},
 		{"notifications", r.Notifications}, {"notifications_missed", r.Missed}, {"notifications_stale", r.Stale},
+		{"resent_untold", r.ResentUntold},
 		{"nat_forgotten", r.Forgotten}, {"lost_at_nat", r.LostAtNAT}, {"lost_asleep", r.LostAsleep},
 		{"kept_until_paged", r.Paged}, {"lost_by_link", r.LostOnWay},
 	} {

@@ -121,6 +121,17 @@ func TestResponsesOfDevices(t *testing.T) {
 	}
 }
 
+// What the kernel does not say that TCP sent again is not known, which is not 0.
+func TestResentThatNobodyTells(t *testing.T) {
+	r := soundDevices()
+	r.devices.result.ResentUntold = 3
+	r.devices.summarize(r.findings, r.stated())
+	i := slices.IndexFunc(r.findings.results, func(x store.Result) bool { return x.Response == "resent" })
+	if i < 0 || !math.IsNaN(r.findings.results[i].Mean) {
+		t.Errorf("got %+v", r.findings.results)
+	}
+}
+
 // What devices do per second is of the time that the study says: also of those that all report at once, or whose last
 // answer came late.
 func TestRatesOfDevicesAreOfTheStatedTime(t *testing.T) {

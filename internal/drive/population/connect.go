@@ -3,6 +3,7 @@ package population
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -140,31 +141,40 @@ func (x *connections) send(i int32, b []byte) error {
 }
 
 func (x *connections) hang(i int32) {
-	x.Retransmissions += int64(x.resent(i) - x.before[i])
+	x.countResent(i)
 	delete(x.before, i)
 	unix.Close(int(x.links[i].fd))
 	x.links[i].fd = -1
 	delete(x.unsent, i)
 }
 
-// resent is how many segments the kernel has sent again on a connection, the opening one too.
-func (x *connections) resent(i int32) uint32 {
-	info, err := unix.GetsockoptTCPInfo(int(x.links[i].fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil {
-		return x.before[i]
+// untold stands for a number of segments that the kernel did not say.
+const untold = math.MaxUint32
+
+// countResent counts the segments that the kernel has sent again on a connection in this run, the opening one too, and
+// remembers them for the next.
+func (x *connections) countResent(i int32) {
+	was, is := x.before[i], uint32(untold)
+	if info, err := unix.GetsockoptTCPInfo(int(x.links[i].fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+		is = info.Total_retrans
 	}
-	return info.Total_retrans
+	switch {
+	case was == untold || is == untold:
+		x.ResentUntold++
+	case is == was: // as mostly: there need be no memory of it
+		return
+	default:
+		x.Retransmissions += int64(is - was)
+	}
+	x.before[i] = is
 }
 
 // finish also counts what was sent again on connections that stay open.
 func (x *connections) finish(now int64) {
 	x.streams.finish(now)
 	for i := range x.links {
-		if i := int32(i); x.links[i].fd >= 0 {
-			if n := x.resent(i); n != x.before[i] {
-				x.Retransmissions += int64(n - x.before[i])
-				x.before[i] = n
-			}
+		if x.links[i].fd >= 0 {
+			x.countResent(int32(i))
 		}
 	}
 }

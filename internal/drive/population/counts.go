@@ -13,6 +13,8 @@ type Counts struct {
 	// Retransmissions are messages that CoAP (RFC 7252, section 4.2) or DTLS sent again, or
 	// segments that TCP did.
 	Retransmissions int64 `json:"retransmissions"`
+	// ResentUntold are connections of which the kernel did not say what TCP sent again: Retransmissions lack it.
+	ResentUntold int64 `json:"resent_untold,omitempty"`
 	// TooLate are answers to a request that had been given up; Duplicates are those to one that had been
 	// answered before; Strays are datagrams that are no answer to anything.
 	TooLate    int64 `json:"too_late,omitempty"`
@@ -65,6 +67,7 @@ func (c *Counts) add(o *Counts) {
 	}{
 		{&c.Requests, o.Requests}, {&c.Answered, o.Answered}, {&c.Failed, o.Failed}, {&c.Wrong, o.Wrong},
 		{&c.Retries, o.Retries}, {&c.Skipped, o.Skipped}, {&c.Retransmissions, o.Retransmissions},
+		{&c.ResentUntold, o.ResentUntold},
 		{&c.TooLate, o.TooLate},
 		{&c.Duplicates, o.Duplicates}, {&c.Strays, o.Strays}, {&c.Separate, o.Separate}, {&c.Pings, o.Pings},
 		{&c.Pongs, o.Pongs}, {&c.Connects, o.Connects}, {&c.ConnectFailed, o.ConnectFailed}, {&c.Broken, o.Broken},

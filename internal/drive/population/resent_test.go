@@ -59,3 +59,30 @@ func TestSegmentsSentAgainAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What the kernel does not say of a connection, as of one that is not of TCP, counts as not told, not as none; and what
+// was not told before a run cannot be taken off in it.
+func TestSegmentsThatNobodyTells(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &connections{streams: &streams{core: &core{}, links: []link{{fd: int32(fd)}}}, before: map[int32]uint32{}}
+	x.countResent(0)
+	if x.ResentUntold != 1 || x.Retransmissions != 0 {
+		t.Errorf("got %d not told, %d sent again", x.ResentUntold, x.Retransmissions)
+	}
+	unix.Close(fd)
+	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		t.Fatal(err)
+	}
+	x.links[0].fd = int32(fd)
+	x.countResent(0)
+	if x.ResentUntold != 2 {
+		t.Errorf("told now, and not before: got %d not told", x.ResentUntold)
+	}
+	x.countResent(0)
+	if x.hang(0); x.ResentUntold != 2 || x.Retransmissions != 0 {
+		t.Errorf("told both times: got %d not told, %d sent again", x.ResentUntold, x.Retransmissions)
+	}
+}
