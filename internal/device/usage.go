@@ -15,7 +15,9 @@ type Usage struct {
 	CPU     time.Duration // user and system, all threads
 	PeakRSS int64         // B, the sum of each living one's peak
 	Waiting time.Duration // runnable without a CPU, live threads only
-	Stolen  time.Duration // taken from each CPU of this device by the host of its virtual machine
+	// WaitingUntold: the kernel keeps no account of Waiting.
+	WaitingUntold bool
+	Stolen        time.Duration // taken from each CPU of this device by the host of its virtual machine
 	// Periods of a CPU quota that have passed, those in which it was spent, and
 	// how long its processes waited then. 0 where there is no quota.
 	Periods, Throttled int64
@@ -73,7 +75,8 @@ func (p *Process) used(groups ...tracker) (Usage, error) {
 			continue // ended between listing and reading
 		}
 		was, _ := kernel.ReadProcess(q) // gone by now: it has waited for nobody
-		waiting, _ := kernel.Waiting(q)
+		waiting, told := kernel.Waiting(q)
+		u.WaitingUntold = u.WaitingUntold || !told && q == p.PID
 		status := kernel.ReadStatus(q)
 		u.CPU += cpu + was.Waited
 		u.PeakRSS += status.Bytes("VmHWM")

@@ -317,6 +317,7 @@ func (j *joint) addUsage(to *usage) {
 			v := h.usage[when]
 			u.CPU += v.CPU
 			u.Waiting += v.Waiting
+			u.WaitingUntold = u.WaitingUntold || v.WaitingUntold
 			u.PeakRSS = max(u.PeakRSS, v.PeakRSS)
 			u.Periods += v.Periods
 			u.Throttled += v.Throttled

@@ -42,11 +42,17 @@ func (e *evidence) summarize() {
 		case client.n > 0:
 			one(side, "cpu", e.usage.cpu(i, ends[i].CPU).Seconds()/float64(client.n))
 		}
-		one(side, "peak_rss", float64(after.PeakRSS))
+		if after.PeakRSS > 0 { // 0: the kernel did not say
+			one(side, "peak_rss", float64(after.PeakRSS))
+		}
 		if i == atServer && after.Instructions > 0 && client.n > 0 {
 			one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n))
 		}
-		f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
+		if untold := before.WaitingUntold || after.WaitingUntold; untold {
+			f.note("waiting_untold_"+string(side), "1", 1)
+		} else {
+			f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
+		}
 		if stolen := after.Stolen - before.Stolen; stolen > 0 {
 			f.note("stolen_"+string(side), "s", stolen.Seconds())
 		}
@@ -56,7 +62,7 @@ func (e *evidence) summarize() {
 			f.note("quota_wait_"+string(side), "s", (after.ThrottledFor - before.ThrottledFor).Seconds())
 		}
 	}
-	if e.setup.Local() {
+	if e.setup.Local() && !e.usage.waitingUntold() {
 		f.note("run_queue_wait_others", "s", e.usage.waitForOthers(c.run.Ended.Sub(c.run.Began), e.cpus).Seconds())
 	}
 	f.note("requests", "1", float64(client.n))

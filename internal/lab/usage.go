@@ -60,6 +60,16 @@ func (u *usage) instructions() bool {
 	return u.of[atClient][behindRun].Instructions+u.of[atServer][behindRun].Instructions != 0
 }
 
+// waitingUntold reports whether a kernel keeps no account of how long programs waited for a CPU.
+func (u *usage) waitingUntold() bool {
+	for _, of := range u.of {
+		if of[beforeRun].WaitingUntold || of[behindRun].WaitingUntold {
+			return true
+		}
+	}
+	return false
+}
+
 // waitForOthers is how long, in a recorded run that took so long, programs on so many CPUs of this machine were ready
 // while others ran in their place. By construction one of them is often ready while the other runs, and threads of a
 // virtual machine while its others do; that is no starvation. What their CPUs gave to neither of them, and were not

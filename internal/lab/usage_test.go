@@ -30,3 +30,30 @@ func TestBothProgramsAreReadAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A kernel that keeps no account of waiting for a CPU, or tells no memory, says nothing: no 0 stands in its place.
+func TestWhatTheKernelDoesNotSayIsNoZero(t *testing.T) {
+	for _, untold := range []bool{false, true} {
+		r := soundDevices()
+		for side := range r.usage.of {
+			u := &r.usage.of[side][behindRun]
+			if u.WaitingUntold = untold; !untold {
+				u.PeakRSS = 1 << 20
+			}
+		}
+		r.summarize()
+		got := map[string]bool{}
+		for _, x := range r.findings.results {
+			got[x.Response] = true
+		}
+		for _, q := range r.findings.quality {
+			got[q.Key] = true
+		}
+		for key, want := range map[string]bool{"run_queue_wait_client": !untold, "waiting_untold_client": untold,
+			"peak_rss": !untold} {
+			if got[key] != want {
+				t.Errorf("untold %v: %s is there: %v", untold, key, got[key])
+			}
+		}
+	}
+}

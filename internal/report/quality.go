@@ -90,6 +90,12 @@ func (r *Report) doubtTrials(s *store.Store) error {
 						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
 			}
 		}
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			if holding(trials, "waiting_untold_"+string(side)) > 0 && !r.counts(i) {
+				r.warnCells(i, side, waits(), fmt.Sprintf("the kernel does not say how long the %s's threads were ready to run "+
+					"and had no CPU (CONFIG_SCHED_INFO): where they waited, times include it, and no verdict allows for it", side))
+			}
+		}
 		if n := holding(trials, "other_labs"); n > 0 && !r.counts(i) {
 			for _, side := range []measure.Side{measure.Client, measure.Server} {
 				r.warnCells(i, side, waits(), fmt.Sprintf("another lab measured on this machine during %d of %d trials: times "+
