@@ -99,5 +99,13 @@ func Ratio(a, b *Cell, confidence float64) (stat.Comparison, error) {
 			}
 		}
 	}
-	return stat.RatioPaired(xs, ys, confidence)
+	how := stat.RatioOfManyBlocks
+	if a.on != nil { // units have no order
+		how = stat.RatioPaired
+	}
+	x, err := how(xs, ys, confidence)
+	if err == nil && a.ticks() {
+		x = x.OfTicks(xs, ys)
+	}
+	return x, err
 }
