@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
@@ -31,7 +32,8 @@ func TestVerdictsHaveTheConfidenceOfTheStudy(t *testing.T) {
 	}
 	usual, high, both := of("95%", "a, b"), of("99%", "a, b"), of("99%", "s@base, s")
 	for dir, want := range map[string]float64{usual: 0.95, high: 0.99} {
-		f := chooseFlags{minimize: []string{"rtt"}}
+		f := chooseFlags{minimize: []string{"rtt"}, need: []string{"battery > 1y"},
+			batteryFlags: batteryFlags{battery: "2xAA", link: "nb-iot", period: time.Hour}}
 		c, err := choose(dir, f)
 		ok(t, err)
 		f.confidence = want
@@ -39,6 +41,9 @@ func TestVerdictsHaveTheConfidenceOfTheStudy(t *testing.T) {
 		ok(t, err)
 		got, asked := c.Levels[0], given.Levels[0]
 		a, b := got.Candidates[0].Objectives[0].Center, asked.Candidates[0].Objectives[0].Center
+		if need := got.Candidates[0].Checks[0].Figure.Center.Confidence; need != want {
+			t.Errorf("choose --need: confidence %v, want %v", need, want)
+		}
 		if got.Confidence != want || a.Lo != b.Lo || a.Hi != b.Hi || a.Lo >= a.Hi {
 			t.Errorf("choose: confidence %v, %v to %v; with --confidence %v %v to %v", got.Confidence, a.Lo, a.Hi, want, b.Lo,
 				b.Hi)
