@@ -419,7 +419,9 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	}
 	var lost []advise.Loss
 	base, now := r.VersionAttempts()
-	if !f.lost {
+	if f.lost { // whoever accepts requests that fail is asked of the others
+		old, new = advise.AnsweredOnly(old), advise.AnsweredOnly(new)
+	} else {
 		lost = advise.Losses(base, now, f.confidence)
 	}
 	if out.Comparison, err = advise.Compare(old, new, conditions, f.confidence, f.margin); err != nil &&

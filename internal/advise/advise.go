@@ -152,8 +152,8 @@ func (t TrialSummary) unseen(figure string) bool {
 	return figure == "median" && math.IsNaN(t.AllMedian) || figure == "p95" && math.IsNaN(t.AllP95)
 }
 
-// answeredOnly are series whose figures are of the answered requests alone.
-func answeredOnly(all []Series) []Series {
+// AnsweredOnly are series whose figures are of the answered requests alone.
+func AnsweredOnly(all []Series) []Series {
 	out := slices.Clone(all)
 	for i := range out {
 		out[i].Trials = slices.Clone(out[i].Trials)

@@ -220,7 +220,7 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 		of, answered := all, ""
 		f, err := figure(of, levels, r.Term, confidence, r.Less, meanOf)
 		if failed := (ofFailed{}); errors.As(err, &failed) { // they may still break it
-			of, answered = answeredOnly(all), failed.Error()
+			of, answered = AnsweredOnly(all), failed.Error()
 			f, err = figure(of, levels, r.Term, confidence, r.Less, meanOf)
 		}
 		f.Answered = answered

@@ -58,6 +58,9 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 	if t.Only != nil {
 		a, b = t.Only(a), t.Only(b)
 	}
+	if t.AllowLost { // whoever accepts requests that fail is asked of the others
+		a, b = advise.AnsweredOnly(a), advise.AnsweredOnly(b)
+	}
 	var err error
 	if out.Comparison, err = advise.Compare(a, b, t.Conditions, t.Confidence, t.Margin); err != nil {
 		if lost := advise.Losses(old.Attempts(), new.Attempts(), t.Confidence); errors.Is(err, advise.ErrNothingInCommon) &&
