@@ -124,7 +124,7 @@ func TestResponsesOfDevices(t *testing.T) {
 // What the kernel does not say that TCP sent again is not known, which is not 0.
 func TestResentThatNobodyTells(t *testing.T) {
 	r := soundDevices()
-	r.devices.result.ResentUntold = 3
+	r.devices.account.ResentUntold = 3
 	r.devices.summarize(r.findings, r.stated())
 	i := slices.IndexFunc(r.findings.results, func(x store.Result) bool { return x.Response == "resent" })
 	if i < 0 || !math.IsNaN(r.findings.results[i].Mean) {
