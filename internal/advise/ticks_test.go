@@ -11,6 +11,9 @@ import (
 // Two equal versions, or stacks, whose clock ticks: two trials of each that happen to lie on both sides of a tick are
 // no change, no requirement met, and nobody is better. Of bytes, which are counted, they are.
 func TestATickIsNoDifference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const studies = 2000
 	r := rand.New(rand.NewPCG(29, 20))
 	drawn := func(name, response string, n int, ticks bool) Series {

@@ -72,6 +72,9 @@ func TestARiseFromZeroOnABusyMachine(t *testing.T) {
 // As many trials as are named decide in four of five studies of figures that are 0 in some trials, where they stay as
 // they are: drawn from those that there are.
 func TestTrialsNamedForZerosDecideInFourOfFive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const studies = 300
 	r := rand.New(rand.NewPCG(29, 23))
 	now := func(often, share float64) func() float64 {

@@ -60,6 +60,9 @@ func TestTheGuestsEndOfTheWire(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") == "" {
 		t.Skip("needs root, for network namespaces")
 	}
+	if _, err := exec.LookPath("ip"); err != nil && os.Getenv("CI") == "" {
+		t.Skip("needs ip(8)")
+	}
 	w, err := newEthernet(7)
 	if err != nil {
 		t.Fatal(err)

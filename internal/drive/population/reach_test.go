@@ -156,6 +156,9 @@ func TestAnswersBehindNAT(t *testing.T) {
 		want.DatagramsOut, want.DatagramsIn, want.BytesOut, want.BytesIn = r.DatagramsOut,
 			r.DatagramsIn, r.BytesOut, r.BytesIn
 		want.Skipped = r.Skipped
+		if tt.lost && r.LostAtNAT == all-1 { // a busy machine may send the last answer after the run
+			want.LostAtNAT--
+		}
 		if r.Counts != want || int64(len(peers)) != seen || all < 2 {
 			t.Errorf("%s: got %+v, want %+v; the server saw %d peers", tt.name, r.Counts, want, len(peers))
 		}
