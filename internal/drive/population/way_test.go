@@ -81,7 +81,9 @@ func TestDevicesBehindLink(t *testing.T) {
 	}
 	out, in := float64(r.BytesOut)/float64(r.DatagramsOut), float64(r.BytesIn)/float64(r.DatagramsIn)
 	link := 150*time.Millisecond + time.Duration((out+headers)*8e9/20_000+(in+headers)*8e9/100_000)
-	if r.DatagramsOut != int64(c.served())+r.LostOnWay || r.LostOnWay < 5 || r.LostOnWay > 50 || r.Failed < r.LostOnWay ||
+	// Where the machine was so busy that others failed, too, the run may have ended before it sent what was on the way.
+	underway := r.DatagramsOut - int64(c.served()) - r.LostOnWay
+	if underway < 0 || underway > r.Failed-r.LostOnWay || r.LostOnWay < 5 || r.LostOnWay > 50 ||
 		least < link || least > link+300*time.Millisecond {
 		t.Errorf("the server got %d; the quickest exchange took %v of %v; got %+v", c.served(), least, link, r.Counts)
 	}
