@@ -35,13 +35,14 @@ func TestWhatStallsIsGivenUp(t *testing.T) {
 	t.Error("this machine stood still in each of 20 tries")
 }
 
-// readFor reads what is sent byte by byte for that long, and says how long the longest took.
+// readFor reads what is sent byte by byte for that long, and says how long the longest took to follow the one before.
 func readFor(long time.Duration, from io.Writer, body io.Reader) (stood time.Duration, err error) {
-	for began := time.Now(); time.Since(began) < long && err == nil; {
+	began := time.Now()
+	for last := began; time.Since(began) < long && err == nil; {
 		go from.Write([]byte("x"))
-		at := time.Now()
 		_, err = body.Read(make([]byte, 1))
-		stood = max(stood, time.Since(at))
+		now := time.Now()
+		stood, last = max(stood, now.Sub(last)), now
 		time.Sleep(10 * time.Millisecond)
 	}
 	return stood, err
