@@ -1,23 +1,18 @@
 package testbed
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/stacktest"
@@ -262,11 +257,7 @@ func TestForeignStacksRefuseAnotherTransport(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			for verb, p := range map[string]stack.Program{"serve": d.Serve, "call": d.Call} {
-				argv, err := p.Argv(0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(argv) == 0 {
+				if len(p.Command) == 0 {
 					continue
 				}
 				o := d.Serves[0]
@@ -276,14 +267,9 @@ func TestForeignStacksRefuseAnotherTransport(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-				cmd.Dir, cmd.Stdin = d.Dir, bytes.NewReader(append(line, '\n'))
-				cmd.Env = append(os.Environ(), p.Env...)
-				said, err := kernel.Output(cmd)
-				cancel()
-				if !strings.Contains(string(said), `"type":"error"`) || !strings.Contains(string(said), "carrier-pigeon") {
-					t.Errorf("%s: it said %q, %v", verb, said, err)
+				said := saidOnce(t, d, p, line)
+				if !strings.Contains(said, `"type":"error"`) || !strings.Contains(said, "carrier-pigeon") {
+					t.Errorf("%s: it said %q", verb, said)
 				}
 			}
 		})

@@ -1,6 +1,7 @@
 package edgegauge.californium;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.Offer;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -31,12 +32,15 @@ public final class Californium extends Stack {
     TcpConfig.register();
   }
 
-  private static final String[] ENCODINGS = {"protobuf", "xml", "soap11", "soap12",
+  private static final String[] XML = {"xml", "soap11", "soap12",
       "xml-gzip", "fastinfoset", "exi", "exi-compressed", "exi-schema", "exi-schema-compressed",
       "soap12-gzip", "soap12-fastinfoset", "soap12-exi", "soap12-exi-compressed", "soap12-exi-schema", "soap12-exi-schema-compressed"};
 
   public Californium() {
-    super(ENCODINGS, new String[] {"none", "dtls-psk", "dtls-rpk", "dtls-x509", "oscore"}, new String[] {"coap", "coap-tcp"});
+    super(
+        new Offer(new String[] {"protobuf"}, new String[] {"none", "dtls-psk", "dtls-rpk", "dtls-x509", "oscore"}, new String[] {"coap"}),
+        new Offer(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"coap-tcp"}),
+        new Offer(XML, new String[] {"none"}, new String[] {"coap"}, "keep-alive"));
   }
 
   @Override public String version() {

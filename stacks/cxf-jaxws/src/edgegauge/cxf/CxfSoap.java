@@ -1,6 +1,7 @@
 package edgegauge.cxf;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.Offer;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -19,7 +20,9 @@ public final class CxfSoap extends Stack {
   private Server running;
 
   public CxfSoap() {
-    super(new String[] {"soap11", "soap12", "soap12-gzip", "soap12-fastinfoset", "soap12-exi", "soap12-exi-compressed", "soap12-exi-schema", "soap12-exi-schema-compressed"}, new String[] {"none", "tls", "wss-username", "wss-rsa", "wss-rsa-encrypt"}, new String[] {"http"});
+    super(
+        new Offer(new String[] {"soap11", "soap12"}, new String[] {"none", "tls", "wss-username", "wss-rsa", "wss-rsa-encrypt"}, new String[] {"http"}),
+        new Offer(new String[] {"soap12-gzip", "soap12-fastinfoset", "soap12-exi", "soap12-exi-compressed", "soap12-exi-schema", "soap12-exi-schema-compressed"}, new String[] {"none"}, new String[] {"http"}, "keep-alive"));
     Transport.liftLimits();
     Parsers.keep();
   }

@@ -1,6 +1,7 @@
 package edgegauge.sdcri;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.Offer;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -15,11 +16,7 @@ public final class Sdcri extends Stack {
   static final QName DEVICE = new QName(NAMESPACE, "Device"), SERVICES = new QName(NAMESPACE, "Services");
 
   public Sdcri() {
-    super(new String[] {"soap12"}, new String[] {"none"}, new String[] {"dpws"});
-  }
-
-  @Override protected List<String> connections() {
-    return List.of("keep-alive");
+    super(new Offer(new String[] {"soap12"}, new String[] {"none"}, new String[] {"dpws"}, "keep-alive"));
   }
 
   @Override public String version() {

@@ -1,17 +1,21 @@
 package edgegauge.adapter;
 
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.function.Function;
 
 /** A framework under test: what it offers, its server, its client. */
 public abstract class Stack {
-  private final List<String> encodings, securities, transports;
+  private final List<Offer> offers;
 
-  /** The first of each is the default. */
+  protected Stack(Offer... offers) {
+    this.offers = Arrays.asList(offers);
+  }
+
   protected Stack(String[] encodings, String[] securities, String[] transports) {
-    this.encodings = Arrays.asList(encodings);
-    this.securities = Arrays.asList(securities);
-    this.transports = Arrays.asList(transports);
+    this(new Offer(encodings, securities, transports));
   }
 
   /** The framework's version, from its own jar. */
@@ -32,18 +36,17 @@ public abstract class Stack {
   void check(Setup s) {
     if (s.protocol() != 1) throw new IllegalArgumentException("protocol " + s.protocol() + " is not spoken here; use 1");
     if (s.service == null) throw new IllegalArgumentException("no service \"" + s.serviceName + "\"; it has " + names());
-    offered("encoding", s.encoding, encodings, s);
-    offered("security", s.security, securities, s);
-    if (!s.transport.isEmpty()) offered("transport", s.transport, transports, s);
-    if (s.type().equals("call")) offered("connection", s.connection, connections(), s);
+    offered("encoding", s.encoding, o -> o.encodings, s);
+    offered("security", s.security, o -> o.securities, s);
+    if (!s.transport.isEmpty()) offered("transport", s.transport, o -> o.transports, s);
+    if (s.type().equals("call")) offered("connection", s.connection, o -> o.connections, s);
+    for (Offer o : offers) if (o.has(s)) return;
+    throw new IllegalArgumentException("encoding " + s.encoding + " is not offered together with security " + s.security + ", transport " + s.transport + " and connection " + s.connection);
   }
 
-  /** How the client can use connections. */
-  protected List<String> connections() {
-    return Arrays.asList("keep-alive", "per-request");
-  }
-
-  private static void offered(String what, String name, List<String> have, Setup s) {
+  private void offered(String what, String name, Function<Offer, List<String>> of, Setup s) {
+    Collection<String> have = new LinkedHashSet<>();
+    for (Offer o : offers) have.addAll(of.apply(o));
     if (have.contains(name)) return;
     throw new IllegalArgumentException("no " + what + " \"" + name + "\" for service " + s.serviceName + "; it has " + String.join(", ", have));
   }

@@ -1,6 +1,7 @@
 package edgegauge.jcoap;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.Offer;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -10,8 +11,6 @@ import java.security.MessageDigest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.util.Collections;
-import java.util.List;
 import org.ws4d.coap.connection.BasicCoapChannelManager;
 import org.ws4d.coap.interfaces.CoapServer;
 
@@ -20,11 +19,7 @@ public final class Jcoap extends Stack {
   static final int LARGEST = 60_000; // bytes of body in one datagram: requests are not sent in blocks
 
   public Jcoap() {
-    super(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"coap-draft"});
-  }
-
-  @Override protected List<String> connections() {
-    return Collections.singletonList("keep-alive");
+    super(new Offer(new String[] {"protobuf"}, new String[] {"none"}, new String[] {"coap-draft"}, "keep-alive"));
   }
 
   /** The channel manager is one for a whole program. */

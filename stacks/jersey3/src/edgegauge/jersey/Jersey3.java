@@ -2,6 +2,7 @@ package edgegauge.jersey;
 
 import edgegauge.adapter.Caller;
 import edgegauge.adapter.JdkHttp;
+import edgegauge.adapter.Offer;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -21,7 +22,9 @@ import org.glassfish.jersey.server.ResourceConfig;
 /** Jersey 3: JAX-RS on Grizzly; protobuf by the entity provider of ../jersey, XML by its JAXB module, JSON by its Jackson module, EXI and Fast Infoset by {@link CompactProvider}. */
 public final class Jersey3 extends Stack {
   public Jersey3() {
-    super(new String[] {"protobuf", "xml", "json", "xml-gzip", "fastinfoset", "exi", "exi-compressed", "exi-schema", "exi-schema-compressed"}, new String[] {"none"}, new String[] {"http"});
+    super(
+        new Offer(new String[] {"protobuf", "xml", "json"}, new String[] {"none"}, new String[] {"http"}),
+        new Offer(new String[] {"xml-gzip", "fastinfoset", "exi", "exi-compressed", "exi-schema", "exi-schema-compressed"}, new String[] {"none"}, new String[] {"http"}, "keep-alive"));
     Parsers.keep();
   }
 

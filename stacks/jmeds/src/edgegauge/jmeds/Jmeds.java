@@ -1,6 +1,7 @@
 package edgegauge.jmeds;
 
 import edgegauge.adapter.Caller;
+import edgegauge.adapter.Offer;
 import edgegauge.adapter.ServerLog;
 import edgegauge.adapter.Services;
 import edgegauge.adapter.Setup;
@@ -10,8 +11,6 @@ import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.URI;
-import java.util.Collections;
-import java.util.List;
 import org.ws4d.java.DPWSFramework;
 import org.ws4d.java.communication.DPWSCommunicationManager;
 import org.ws4d.java.communication.DPWSDomain;
@@ -28,11 +27,7 @@ public final class Jmeds extends Stack {
   private static boolean started;
 
   public Jmeds() {
-    super(new String[] {"soap12"}, new String[] {"none"}, new String[] {"dpws"});
-  }
-
-  @Override protected List<String> connections() {
-    return Collections.singletonList("keep-alive");
+    super(new Offer(new String[] {"soap12"}, new String[] {"none"}, new String[] {"dpws"}, "keep-alive"));
   }
 
   /** The framework is one for a whole program. */
