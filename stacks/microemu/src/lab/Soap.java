@@ -47,8 +47,14 @@ public final class Soap {
       KXmlParser p = new KXmlParser();
       p.setFeature(XmlPullParser.FEATURE_PROCESS_NAMESPACES, true);
       p.setInput(new ByteArrayInputStream(b), "UTF-8");
-      open(p, ENVELOPE, "Envelope");
-      open(p, ENVELOPE, "Body");
+      p.nextTag();
+      p.require(XmlPullParser.START_TAG, ENVELOPE, "Envelope");
+      p.nextTag();
+      if (p.getName().equals("Header") && p.getNamespace().equals(ENVELOPE)) { // Axis2 sends one without content
+        p.skipSubTree();
+        p.nextTag();
+      }
+      p.require(XmlPullParser.START_TAG, ENVELOPE, "Body");
       p.nextTag();
       if (p.getName().equals("Fault") && p.getNamespace().equals(ENVELOPE)) throw new RuntimeException("SOAP fault: " + reason(p));
       p.require(XmlPullParser.START_TAG, LAB, service + "Response");
@@ -67,11 +73,6 @@ public final class Soap {
     } catch (IOException e) {
       throw new RuntimeException("the response is cut: " + e.getMessage());
     }
-  }
-
-  private static void open(KXmlParser p, String namespace, String name) throws XmlPullParserException, IOException {
-    p.nextTag();
-    p.require(XmlPullParser.START_TAG, namespace, name);
   }
 
   private static String reason(KXmlParser p) throws XmlPullParserException, IOException {
