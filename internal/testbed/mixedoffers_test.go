@@ -46,8 +46,8 @@ func TestForeignClientsRefuseWhatNoOfferHas(t *testing.T) {
 	}
 }
 
-// mixedOffers are ways to use a client that no offer of a stack has: one offer's first encoding, security, transport and
-// connection, but for one of another's. Offers with options are another program's.
+// mixedOffers are ways to use a client that no offer of a stack has: an offer's first encoding, security, transport and
+// connection, but for one of another's. Offers with options are left out.
 func mixedOffers(d stack.Description) [][4]string {
 	var out [][4]string
 	first := func(o stack.Offer) [4]string {
