@@ -74,7 +74,8 @@ type foreignServer struct {
 	t     *testing.T
 	d     stack.Description
 	conn  *stack.Conn
-	again bool // it takes another line
+	dir   string // for what it writes
+	again bool   // it takes another line
 }
 
 // serve has it serve, and returns the URL.
@@ -90,12 +91,13 @@ func (f *foreignServer) serve(encoding, service string) string {
 		} else { // its answers are judged, not its times
 			argv = append([]string{"env", quickly}, argv...)
 		}
+		f.dir = f.t.TempDir() // before the server, which has ended when it is removed
 		f.conn = stacktest.Start(f.t, f.d.Dir, argv...)
 	}
 	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
 	ready, err := f.conn.Serve(ctx, stack.Serve{Service: service, Encoding: encoding, Security: "none", Transport: "http",
-		Host: "127.0.0.1", Limits: stack.Limits{Body: 1 << 20}})
+		Host: "127.0.0.1", Directory: f.dir, Limits: stack.Limits{Body: 1 << 20}})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -65,7 +65,9 @@ func runScripts(t *testing.T, files ...string) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root+"/../..")
 			e.Setenv("EDGEGAUGE_TOGETHER", e.WorkDir)
-			return os.Chmod(filepath.Dir(e.WorkDir), 0o755) // for what scripts do as another user
+			all := filepath.Dir(e.WorkDir)
+			t.Cleanup(func() { os.Remove(all) }) // testscript leaves it where not all files are run
+			return os.Chmod(all, 0o755)          // for what scripts do as another user
 		},
 		Condition: asRoot,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -29,6 +30,16 @@ func cellOf(treatment int, side measure.Side, response string, logs []float64) C
 		c.Points = append(c.Points, Point{Trial: i + 1, Block: i + 1, Mean: 1e-3 * math.Exp(x), Median: 1e-3 * math.Exp(x)})
 	}
 	return c
+}
+
+// saidIn fails unless so many of the studies say it as may, with room for chance above.
+func saidIn(t *testing.T, what string, said, studies int, least, most float64) {
+	t.Helper()
+	share := float64(said) / float64(studies)
+	t.Logf("%s: said in %.2f %%", what, 100*share)
+	if share > most+4*math.Sqrt(most/float64(studies)) || share < least {
+		t.Errorf("%s: said in %d of %d studies", what, said, studies)
+	}
 }
 
 // What a check says of trials is of how they vary, too: that a stack is quicker than a bare exchange, or that the CPU
@@ -64,11 +75,7 @@ func TestChecksErr(t *testing.T) {
 				said++
 			}
 		}
-		share := float64(said) / studies
-		t.Logf("%s, %d blocks: said in %.1f %%", tt.what, tt.blocks, 100*share)
-		if share > tt.most+4*math.Sqrt(tt.most/studies) || share < tt.least {
-			t.Errorf("%s, %d blocks: said in %d of %d studies", tt.what, tt.blocks, said, studies)
-		}
+		saidIn(t, fmt.Sprintf("%s, %d blocks", tt.what, tt.blocks), said, studies, tt.least, tt.most)
 	}
 	for _, tt := range []struct {
 		what          string
@@ -100,11 +107,7 @@ func TestChecksErr(t *testing.T) {
 				said++
 			}
 		}
-		share := float64(said) / studies
-		t.Logf("%s, %d trials: said in %.2f %%", tt.what, tt.trials, 100*share)
-		if share > tt.most+4*math.Sqrt(tt.most/studies) || share < tt.least {
-			t.Errorf("%s, %d trials: said in %d of %d studies", tt.what, tt.trials, said, studies)
-		}
+		saidIn(t, fmt.Sprintf("%s, %d trials", tt.what, tt.trials), said, studies, tt.least, tt.most)
 	}
 }
 
