@@ -3,16 +3,20 @@ package device
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -215,5 +219,40 @@ func TestSamplerCountsByTheGroup(t *testing.T) {
 func TestUsageIsCounted(t *testing.T) {
 	if u, err := (&Process{PID: os.Getpid()}).used(""); err != nil || u.Uncounted {
 		t.Errorf("uncounted %v, %v", u.Uncounted, err)
+	}
+}
+
+// Where the kernel does not say how long a program waited for a CPU, that is said: its waits would be read as none.
+func TestUsageSaysThatWaitingIsUntold(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may hide a file of /proc")
+	}
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	p := &Process{PID: child.Process.Pid}
+	if u, err := p.used(""); err != nil || u.WaitingUntold {
+		t.Fatalf("untold %v, %v: this kernel says it", u.WaitingUntold, err)
+	}
+	got := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: its thread, with what it sees, ends with it
+		got <- func() error {
+			if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+				unix.Mount("/dev/null", fmt.Sprintf("/proc/%d/task/%[1]d/schedstat", p.PID), "", unix.MS_BIND, "")); err != nil {
+				return err
+			}
+			u, err := p.used("")
+			if err == nil && !u.WaitingUntold {
+				err = errors.New("its waits are told, of which the kernel says nothing")
+			}
+			return err
+		}()
+	}()
+	if err := <-got; err != nil {
+		t.Error(err)
 	}
 }

@@ -150,3 +150,37 @@ func BenchmarkWithinTrial(b *testing.B) {
 		}
 	})
 }
+
+// What failed counts as slower than all that was answered: the type 7 quantile over both, sorted, with +Inf for each.
+func TestQuantileOfAllTakesFailuresLast(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 2000 {
+		xs, more := make([]float64, random.IntN(60)), random.IntN(12)
+		q := []float64{0.05, 0.25, 0.5, 0.9, 0.95}[random.IntN(5)]
+		for i := range xs {
+			xs[i] = math.Round(random.ExpFloat64() * 10)
+		}
+		all := slices.Concat(xs, slices.Repeat([]float64{math.Inf(1)}, more))
+		slices.Sort(all)
+		got, err := QuantileOfAll(xs, more, q)
+		if !enough(len(all), q) {
+			if !errors.Is(err, ErrNoData) {
+				t.Errorf("%d values and %d failures, %g: got %v, %v", len(xs), more, q, got, err)
+			}
+			continue
+		}
+		at := q * float64(len(all)-1)
+		k := int(math.Floor(at + 1e-9))
+		want := all[k]
+		if part := at - float64(k); part > 1e-9 {
+			want += part * (all[k+1] - all[k])
+		}
+		if math.IsNaN(want) { // between two that failed
+			want = math.Inf(1)
+		}
+		lost := math.IsInf(want, 1)
+		if err != nil || lost != math.IsInf(got, 1) || !lost && math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d values and %d failures, %g: got %v, %v; want %v", len(xs), more, q, got, err, want)
+		}
+	}
+}
