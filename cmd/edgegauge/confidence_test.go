@@ -11,6 +11,9 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // What is judged has the confidence that its study asks for, unless --confidence says another, and names it. Of two
@@ -83,5 +86,41 @@ func TestVerdictsHaveTheConfidenceOfTheStudy(t *testing.T) {
 	ok(t, err)
 	if math.Abs(s.alpha-0.01) > 1e-9 {
 		t.Errorf("a comparison is sized for a level of %v", s.alpha)
+	}
+}
+
+// Where requests failed, and no exchanges are there that say where the median of all of them lies, one of the answered
+// decides for whoever allows losses, and nothing is decided for others.
+func TestLossesThatAreAllowedAreNoneOfTheFigure(t *testing.T) {
+	t.Parallel()
+	of := func(name, stacks string, rtt map[string]float64) string {
+		path := filepath.Join(t.TempDir(), name)
+		kept, plan, err := fabricated.Create(path, fmt.Appendf(nil, "study: s\nservice: echo\nn: 5\n"+
+			"factors: {stack: [%s]}\nrequests: 200\ndesign: {replications: 6, seed: 1}\nresponses: [rtt]\n", stacks))
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			a, err := kept.Begin(trial.ID)
+			ok(t, err)
+			mean := rtt[trial.Treatment[0].Text] * (1 + 0.01*float64(trial.Block%3))
+			ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 190, Method: store.Measured,
+				Mean: mean, SD: mean / 10, Median: mean, P95: mean * 1.2, Min: mean / 2, Max: mean * 2}},
+				[]store.Quality{{Key: "requests", Unit: "1", Value: 200}, {Key: "failures", Unit: "1", Value: 10}}))
+		}
+		ok(t, kept.Close())
+		return path
+	}
+	old := of("old", "a, b", map[string]float64{"a": 1e-3, "b": 1e-3})
+	new := of("new", "a, b", map[string]float64{"a": 2e-3, "b": 2e-3})
+	both := of("both", "s@base, s", map[string]float64{"s@base": 1e-3, "s": 2e-3})
+	for lost, want := range map[bool]stat.Verdict{true: stat.Confirmed, false: stat.Undecided} {
+		f := compareFlags{margin: equalWithin, lost: lost, failIf: []string{"rtt.median > 5%"}}
+		c, err := compare(old, new, f)
+		ok(t, err)
+		within, err := compareWithin(both, f)
+		ok(t, err)
+		if c.Comparison.Verdict() != want || within.Comparison.Verdict() != want {
+			t.Errorf("losses allowed: %v: got %s of two results, %s of one; want %s", lost, c.Comparison.Verdict(),
+				within.Comparison.Verdict(), want)
+		}
 	}
 }

@@ -330,16 +330,19 @@ func TestUnsureAnswers(t *testing.T) {
 }
 
 // Where another lab measured on the machine, each figure that it may have changed says so.
-func TestOtherLabs(t *testing.T) {
-	for others, want := range map[float64]bool{0: false, 1: true} {
-		rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
-		r := reportOf(t, fabricated(t, twoStacks, rtt, store.Quality{Key: "other_labs", Unit: "1", Value: others}))
-		if len(r.Cells) == 0 {
-			t.Fatal("no figure")
-		}
-		for _, c := range r.Cells {
-			if said := strings.Contains(strings.Join(c.Warnings, "\n"), "another lab measured on this machine"); said != want {
-				t.Errorf("%.0f others: %s of the %s: %q", others, c.Response, c.Side, c.Warnings)
+func TestWhatTimesMayIncludeIsSaid(t *testing.T) {
+	for key, says := range map[string]string{"other_labs": "another lab measured on this machine",
+		"waiting_untold_client": "CONFIG_SCHED_INFO"} {
+		for value, want := range map[float64]bool{0: false, 1: true} {
+			rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+			r := reportOf(t, fabricated(t, twoStacks, rtt, store.Quality{Key: key, Unit: "1", Value: value}))
+			if len(r.Cells) == 0 {
+				t.Fatal("no figure")
+			}
+			for _, c := range r.Cells {
+				if said := strings.Contains(strings.Join(c.Warnings, "\n"), says); said != want {
+					t.Errorf("%s %.0f: %s of the %s: %q", key, value, c.Response, c.Side, c.Warnings)
+				}
 			}
 		}
 	}

@@ -105,3 +105,16 @@ func TestAMachineWithoutRoomIsNotBooted(t *testing.T) {
 		t.Errorf("among others: got %v, started: %v", err, exists(seen))
 	}
 }
+
+// A board whose program lies beside Java in its memory unpacks it into a ramfs, which may have all of it. No other
+// does: what would be refused there by a tmpfs fills a ramfs until nothing is left.
+func TestOnlyJavaIsUnpackedIntoARamfs(t *testing.T) {
+	for _, b := range Boards() {
+		for _, java := range []bool{false, true} {
+			words := strings.Join(b.argv(Paced, java, 1), " ")
+			if got := strings.Contains(words, "rootfstype=ramfs"); got != java {
+				t.Errorf("%s, Java %v: %s", b.Name, java, words)
+			}
+		}
+	}
+}
