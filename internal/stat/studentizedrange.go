@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // rangeUpper is P(Q > q) of the studentized range of k means with df degrees
@@ -30,14 +30,17 @@ func rangeUpper(q float64, k int, df float64) float64 {
 	density := func(u float64) float64 {
 		return math.Exp(front + df*u - df/2*math.Exp(2*u))
 	}
+	normal := normalRangeOf(k)
 	upper := func(u float64) float64 {
 		p := density(u)
 		if p < 1e-17 { // most of the width
 			return 0
 		}
-		return p * normalRangeUpper(q*math.Exp(u), k)
+		return p * normal.upper(q*math.Exp(u))
 	}
-	return min(1, gauss(upper, -width-4/df, width))
+	lo := -width - 4/df
+	below := mathext.GammaIncReg(df/2, df/2*math.Exp(2*lo)) // P(s < exp(lo)), where every range is wider than q·s
+	return min(1, below+integral(upper, lo, width))
 }
 
 // normalRangeUpper is P(range of k standard normal values > w).
@@ -55,16 +58,67 @@ func normalRangeUpper(w float64, k int) float64 {
 	return max(0, 1-float64(k)*inside)
 }
 
+// A normalRange is normalRangeUpper of one number of values, to some 1e-14 (1e-11 for 400 values), for a hundredth of
+// the time: a sum of Chebyshev polynomials for each half of a unit of w. The first is halved already.
+type normalRange [28][12]float64
+
+// normalRanges keeps what normalRangeOf computed, which takes some milliseconds.
+var normalRanges sync.Map
+
+// normalRangeOf is that of k values.
+func normalRangeOf(k int) *normalRange {
+	if known, ok := normalRanges.Load(k); ok {
+		return known.(*normalRange)
+	}
+	r := &normalRange{}
+	const terms = len(r[0])
+	var cosines [4 * terms]float64 // of parts of a full turn
+	for i := range cosines {
+		cosines[i] = math.Cos(2 * math.Pi * float64(i) / float64(len(cosines)))
+	}
+	for piece := range r {
+		for i := range terms {
+			at := 2*i + 1
+			f := normalRangeUpper((float64(piece)+(1+cosines[at])/2)/2, k) * 2 / float64(terms)
+			for j := range terms {
+				r[piece][j] += f * cosines[at*j%len(cosines)]
+			}
+		}
+		r[piece][0] /= 2
+	}
+	normalRanges.Store(k, r)
+	return r
+}
+
+// upper is P(range > w). Beyond the last piece it is less than what the sum of the quadrature is wrong by.
+func (r *normalRange) upper(w float64) float64 {
+	if !(w > 0) {
+		return 1
+	}
+	if w >= float64(len(r))/2 {
+		return 0
+	}
+	piece := int(2 * w)
+	of := &r[piece]
+	x := 4*w - float64(2*piece+1)
+	var sum, last float64 // Clenshaw's recurrence
+	for j := len(of) - 1; j > 0; j-- {
+		sum, last = 2*x*sum-last+of[j], sum
+	}
+	return max(0, x*sum-last+of[0])
+}
+
 // A normalNode is one of the quadrature of the standard normal distribution: its weight
 // times the density there, and P(Z > z).
 type normalNode struct{ z, density, upper float64 }
 
-// normalNodes reach to 9, beyond which lies 2e-19 of the normal distribution.
+// normalNodes reach to 9, beyond which lies 2e-19 of the normal distribution. They are equally far apart, which for such a
+// bell is the best: of 400 values the integral is right to 1e-11, by Gauss's nodes, of as many, to 3e-7.
 var normalNodes = sync.OnceValue(func() (nodes [128]normalNode) {
-	n := legendre()
-	for i, x := range n.x {
-		z := 9 * x
-		nodes[i] = normalNode{z, 9 * n.weight[i] * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi), normalUpper(z)}
+	const step = 18. / float64(len(nodes))
+	for i := range nodes {
+		z := step*(float64(i)+0.5) - 9
+		nodes[i] = normalNode{z, step * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi), normalUpper(z)}
 	}
 	return nodes
 })
@@ -81,20 +135,15 @@ func power(x float64, n int) float64 {
 	return y
 }
 
-// legendre are the nodes and weights of Gauss-Legendre quadrature on (-1, 1).
-var legendre = sync.OnceValue(func() (n struct{ x, weight [128]float64 }) {
-	quad.Legendre{}.FixedLocations(n.x[:], n.weight[:], -1, 1)
-	return n
-})
-
-// gauss integrates a smooth function from lo to hi.
-func gauss(f func(float64) float64, lo, hi float64) float64 {
-	n := legendre()
-	middle, half, sum := (lo+hi)/2, (hi-lo)/2, 0.0
-	for i, x := range n.x {
-		sum += n.weight[i] * f(middle+half*x)
+// integral is that of a bell from one end to the other, by the midpoint rule: of what is smooth and falls off to both sides
+// it has more right digits than Gauss's, of as many points.
+func integral(f func(float64) float64, lo, hi float64) float64 {
+	const points = 128
+	step, sum := (hi-lo)/points, 0.0
+	for i := range points {
+		sum += f(lo + step*(float64(i)+0.5))
 	}
-	return half * sum
+	return step * sum
 }
 
 type rangeKey struct {
@@ -121,8 +170,8 @@ func rangeCritical(confidence float64, k int, df float64) float64 {
 
 // rangeRoot is the q with P(Q > q) = p, by false position (Illinois) on the logarithm of P, which is nearly straight:
 // each step is a double integral. One pair alone passes its own limit as often as p, and all together, by Bonferroni,
-// theirs of p over their number no more often than p: q lies between. Where the integral is too coarse to say so, far
-// below the levels that are asked for, it is the latter, which is never too narrow.
+// theirs of p over their number no more often than p: q lies between. Where the integral is too coarse to say so, as for
+// thousands of treatments, it is the latter, which is never too narrow.
 func rangeRoot(p float64, k int, df float64) float64 {
 	above := func(q float64) float64 { return math.Log(rangeUpper(q, k, df) / p) }
 	lo := math.Sqrt2 * tCritical(1-p, df)
