@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Tails are computed from the incomplete beta and gamma functions directly:
@@ -26,7 +25,8 @@ func tTwoSided(t, df float64) float64 { return min(1, 2*tUpper(math.Abs(t), df))
 
 // tCritical is the t with P(|T| > t) = 1-confidence.
 func tCritical(confidence, df float64) float64 {
-	return -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 - confidence) / 2)
+	x := mathext.InvRegIncBeta(df/2, 0.5, 2*((1-confidence)/2)) // df/(df+t²)
+	return math.Sqrt(df * (1 - x) / x)
 }
 
 // fUpper is P(F > f) with d1 and d2 degrees of freedom; NaN of no F.

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // A LoadPoint is one trial with so many requests under way at once.
@@ -78,12 +76,15 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 			u.weights[i] = 1 / meanOf(levels[t.N])
 		}
 	}
-	rest, cov, err := u.fit(trials)
+	rest, j, err := u.fit(trials)
 	if err != nil {
 		return u, err
 	}
 	noise := rest / float64(u.DF) // relative, where the errors are
-	u.AlphaSE, u.BetaSE = math.Sqrt(noise*cov.At(0, 0)), math.Sqrt(noise*cov.At(1, 1))
+	spread := func(alpha, beta, gamma float64) float64 {
+		return math.Sqrt(noise) * j.spread([]float64{alpha, beta, gamma})
+	}
+	u.AlphaSE, u.BetaSE = spread(1, 0, 0), spread(0, 1, 0)
 	own := noise // of a trial's logarithm
 	if !relative {
 		own = 0
@@ -92,11 +93,11 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 		}
 	}
 	own *= float64(len(blocks)) / float64(len(trials))
-	u.GammaSE = math.Hypot(math.Sqrt(noise*cov.At(2, 2)), u.Gamma*between(blocks, own))
+	u.GammaSE = math.Hypot(spread(0, 0, 1), u.Gamma*between(blocks, own))
 	u.misfit(levels, rest, len(blocks), relative)
 	t := tCritical(confidence, float64(u.DF))
 	falls := u.Alpha + u.Beta - 1 // above 0: the law has its peak below one request under way
-	if se := math.Sqrt(noise * (cov.At(0, 0) + 2*cov.At(0, 1) + cov.At(1, 1))); falls > t*se {
+	if falls > t*spread(1, 1, 0) {
 		u.Peak, u.PeakLo, u.PeakHi = 1, 1, 1
 		return u, nil
 	}
@@ -105,8 +106,7 @@ func FitUSL(trials []LoadPoint, relative bool, confidence float64) (USL, error) 
 	}
 	u.Peak = math.Sqrt((1 - u.Alpha) / u.Beta)
 	// ln N = (ln(1−α) − ln β)/2
-	da, db := -1/(2*(1-u.Alpha)), -1/(2*u.Beta)
-	se := math.Sqrt(noise * (da*da*cov.At(0, 0) + 2*da*db*cov.At(0, 1) + db*db*cov.At(1, 1)))
+	se := spread(-1/(2*(1-u.Alpha)), -1/(2*u.Beta), 0)
 	u.PeakLo, u.PeakHi = max(1, u.Peak*math.Exp(-t*se)), max(1, u.Peak*math.Exp(t*se))
 	u.Peak = max(1, u.Peak)
 	return u, nil
@@ -169,72 +169,67 @@ func between(blocks []float64, own float64) float64 {
 
 // fit finds α, β and γ by Levenberg and Marquardt's method from the solution of the
 // linear form N/X = (1 + α(N−1) + βN(N−1))/γ; it returns the sum of squares that is left,
-// and the inverse of JᵀJ.
-func (u *USL) fit(trials []LoadPoint) (rest float64, cov *mat.Dense, err error) {
-	a, b := mat.NewDense(len(trials), 3, nil), mat.NewVecDense(len(trials), nil)
+// and how X changes with α, β and γ there.
+func (u *USL) fit(trials []LoadPoint) (rest float64, j *basis, err error) {
+	var linear [3][]float64
 	for i, t := range trials {
 		w := u.weights[i] * t.Throughput / t.N // so that the errors of X weigh alike
-		a.SetRow(i, []float64{w, w * (t.N - 1), w * t.N * (t.N - 1)})
-		b.SetVec(i, u.weights[i])
+		for k, x := range []float64{w, w * (t.N - 1), w * t.N * (t.N - 1)} {
+			linear[k] = append(linear[k], x)
+		}
 	}
-	var x mat.VecDense
-	if err := x.SolveVec(a, b); err == nil && x.AtVec(0) > 0 {
-		u.Gamma = 1 / x.AtVec(0)
-		u.Alpha, u.Beta = x.AtVec(1)*u.Gamma, x.AtVec(2)*u.Gamma
-	} else {
-		u.Gamma = trials[0].Throughput / trials[0].N
+	u.Gamma = trials[0].Throughput / trials[0].N
+	if b, ok := basisOf(linear); ok {
+		if x := b.coefficients(u.weights); x[0] > 0 {
+			u.Gamma = 1 / x[0]
+			u.Alpha, u.Beta = x[1]*u.Gamma, x[2]*u.Gamma
+		}
 	}
 	if !u.sound() {
 		u.Alpha, u.Beta = max(u.Alpha, 0), max(u.Beta, 0)
 	}
 	rest = u.rest(trials)
-	for step, damp := 0, 1e-3; step < 1000; step++ {
-		jj, jr := u.normal(trials)
-		if damp > 1e20 {
-			break
+	for step, damp := 0, 1e-3; step < 1000 && damp <= 1e20; step++ {
+		columns, residuals := u.jacobian(trials)
+		jj, jr := square(3), make([]float64, 3)
+		for i := range jj {
+			jr[i] = dot(columns[i], residuals)
+			for k := range jj {
+				jj[i][k] = dot(columns[i], columns[k])
+			}
+			jj[i][i] *= 1 + damp
 		}
-		damped := mat.DenseCopyOf(jj)
-		for k := range 3 {
-			damped.Set(k, k, jj.At(k, k)*(1+damp))
-		}
-		var d mat.VecDense
-		if err := d.SolveVec(damped, jr); err != nil && !errors.As(err, new(mat.Condition)) {
+		root := rootOf(jj)
+		if root[0][0] == 0 || root[1][1] == 0 || root[2][2] == 0 {
 			damp *= 10
 			continue
 		}
+		d := solve(root, jr)
 		next := *u
-		next.Alpha, next.Beta, next.Gamma = u.Alpha+d.AtVec(0), u.Beta+d.AtVec(1), u.Gamma+d.AtVec(2)
+		next.Alpha, next.Beta, next.Gamma = u.Alpha+d[0], u.Beta+d[1], u.Gamma+d[2]
 		r := next.rest(trials)
 		if !next.sound() || !(r <= rest) {
 			damp *= 10
 			continue
 		}
-		small := math.Abs(d.AtVec(0)) < 1e-12 && math.Abs(d.AtVec(1)) < 1e-14 && math.Abs(d.AtVec(2)) < 1e-12*u.Gamma
+		small := math.Abs(d[0]) < 1e-12 && math.Abs(d[1]) < 1e-14 && math.Abs(d[2]) < 1e-12*u.Gamma
 		*u, rest, damp = next, r, max(damp/10, 1e-15)
 		if small {
 			break
 		}
 	}
-	jj, _ := u.normal(trials)
-	scale := make([]float64, 3) // β is thousands of times smaller than γ
-	for i := range 3 {
-		scale[i] = math.Sqrt(jj.At(i, i))
-	}
-	for i := range 3 {
-		for k := range 3 {
-			jj.Set(i, k, jj.At(i, k)/scale[i]/scale[k])
-		}
-	}
-	cov = mat.NewDense(3, 3, nil)
-	if err := cov.Inverse(jj); err != nil || !u.sound() {
+	columns, _ := u.jacobian(trials)
+	j, ok := basisOf(columns)
+	if !ok || !u.sound() {
 		return rest, nil, ErrNoFit
 	}
-	for i := range 3 {
-		for k := range 3 {
-			cov.Set(i, k, cov.At(i, k)/scale[i]/scale[k])
-		}
-	}
-	return rest, cov, nil
+	return rest, j, nil
+}
+
+// basisOf is that of three columns, false if they span less.
+func basisOf(columns [3][]float64) (b *basis, ok bool) {
+	b = &basis{}
+	return b, b.add(columns[0]) && b.add(columns[1]) && b.add(columns[2])
 }
 
 // sound: the law is positive at every N that was measured.
@@ -256,22 +251,21 @@ func (u USL) rest(trials []LoadPoint) float64 {
 	return sum
 }
 
-// normal is JᵀJ, and Jᵀ times the residuals.
-func (u USL) normal(trials []LoadPoint) (*mat.Dense, *mat.VecDense) {
-	jj, jr := mat.NewDense(3, 3, nil), mat.NewVecDense(3, nil)
-	for at, t := range trials {
-		n, w := t.N, u.weights[at]
-		q := 1 + u.Alpha*(n-1) + u.Beta*n*(n-1)
-		g := []float64{-w * u.Gamma * n * (n - 1) / (q * q), -w * u.Gamma * n * n * (n - 1) / (q * q), w * n / q}
-		d := w * (t.Throughput - u.At(n))
-		for i := range g {
-			jr.SetVec(i, jr.AtVec(i)+g[i]*d)
-			for k := range g {
-				jj.Set(i, k, jj.At(i, k)+g[i]*g[k])
-			}
-		}
+// jacobian is how X of each trial changes with α, β and γ, and what is left of it, both in units of its error.
+func (u USL) jacobian(trials []LoadPoint) (columns [3][]float64, residuals []float64) {
+	for k := range columns {
+		columns[k] = make([]float64, len(trials))
 	}
-	return jj, jr
+	residuals = make([]float64, len(trials))
+	for i, t := range trials {
+		n, w := t.N, u.weights[i]
+		q := 1 + u.Alpha*(n-1) + u.Beta*n*(n-1)
+		columns[0][i] = -w * u.Gamma * n * (n - 1) / (q * q)
+		columns[1][i] = columns[0][i] * n
+		columns[2][i] = w * n / q
+		residuals[i] = w * (t.Throughput - u.At(n))
+	}
+	return columns, residuals
 }
 
 // misfit compares what the law leaves with what the levels' own means leave.

@@ -165,8 +165,7 @@ func (f *Forecast) parts(v values, trials []Traffic, period, left float64) {
 // the share of draws with which the device does not work.
 func interval(figures []Figure, trials []Traffic, c Conditions) (lo, hi, impossible float64) {
 	random := rand.New(rand.NewPCG(1, 1))
-	t := student(len(trials), 1)
-	t.Src = random
+	t := newStudent(len(trials), random)
 	lives := make([]float64, draws)
 	for i := range lives {
 		v := draw(figures, random)
