@@ -1,6 +1,9 @@
 package stat
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestDistributionsAgreeWithScipy(t *testing.T) {
 	for _, r := range oracle(t, "dist.csv") {
@@ -26,5 +29,24 @@ func TestDistributionsAgreeWithScipy(t *testing.T) {
 			continue
 		}
 		check(t, r["function"]+"("+r["x"]+", "+r["a"]+", "+r["b"]+")", "value", got, want)
+	}
+}
+
+// P of a limit is what the limit was asked for; of many degrees of freedom it is the normal distribution's.
+func TestLimitsOfTLeaveTheirP(t *testing.T) {
+	for _, df := range []float64{0.5, 1, 1.5, 2, 3, 9.7, 29, 1000, 1e5, 1e7} {
+		for _, p := range []float64{0.99, 0.5, 0.05, 0.001, 1e-7, 1e-11} {
+			confidence := 1 - p
+			got := tTwoSided(tCritical(confidence, df), df)
+			if want := 1 - confidence; !(math.Abs(got/want-1) < 1e-7) {
+				t.Errorf("df %g: %g is passed in %g", df, want, got)
+			}
+		}
+	}
+	if got := tCritical(0.9999999, 1e9); math.Abs(got-5.326723886) > 1e-6 {
+		t.Errorf("1e9 degrees of freedom: got %g", got)
+	}
+	if got, none := tCritical(1, 3), tCritical(0, 3); !math.IsInf(got, 1) || none != 0 {
+		t.Errorf("all and none: got %g and %g", got, none)
 	}
 }
