@@ -100,3 +100,21 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestFiguresStandInTheOrderOfTheirKeys(t *testing.T) {
+	for i, name := range [...]string{
+		radioSleep: "radio.sleep", radioIdle: "radio.idle", radioReceive: "radio.receive", radioSend: "radio.send",
+		radioSetupTime: "radio.setup_time", radioSetupPower: "radio.setup_power", radioUpRate: "radio.up_rate",
+		radioDownRate: "radio.down_rate", radioOverhead: "radio.overhead", radioWait: "radio.wait",
+		radioMonitor: "radio.monitor", radioInactivity: "radio.inactivity", radioDrxCycle: "radio.drx_cycle",
+		radioDrxOn: "radio.drx_on", radioActive: "radio.active", radioPagingCycle: "radio.paging_cycle",
+		radioPagingOn: "radio.paging_on", batteryCapacity: "battery.capacity", batteryVoltage: "battery.voltage",
+		batterySelfDischarge: "battery.self_discharge", batteryShelfLife: "battery.shelf_life",
+		batteryRated: "battery.rated", batteryDerated: "battery.derated", batteryPulse: "battery.pulse",
+		deviceSleep: "device.sleep", deviceProcessing: "device.processing", deviceEfficiency: "device.efficiency",
+	} {
+		if keys[i].name != name {
+			t.Errorf("%d is %s, not %s", i, keys[i].name, name)
+		}
+	}
+}

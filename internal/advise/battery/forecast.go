@@ -74,17 +74,17 @@ func (c Conditions) figures() ([]Figure, error) {
 // at are the values that pick chooses.
 func at(figures []Figure, pick func(Figure) float64) values {
 	v := values{}
-	for _, f := range figures {
-		v[f.Key] = pick(f)
+	for i, f := range figures { // as keys are
+		v[i] = pick(f)
 	}
-	v["battery.joules"] = v.joules()
+	v[batteryJoules] = v.joules()
 	return v
 }
 
 func stated(f Figure) float64 { return f.Value }
 
 // power is the mean power over trials, and its standard error: what the trials of a measurement leave open.
-func (v values) power(trials []Traffic, period float64) (mean, err float64) {
+func (v *values) power(trials []Traffic, period float64) (mean, err float64) {
 	var sum, squares float64
 	for _, t := range trials {
 		parts, _ := v.watts(t, period)
@@ -103,7 +103,7 @@ func (v values) power(trials []Traffic, period float64) (mean, err float64) {
 }
 
 // lifeOf is the life at some values, in s.
-func (v values) lifeOf(trials []Traffic, period float64) float64 {
+func (v *values) lifeOf(trials []Traffic, period float64) float64 {
 	mean, _ := v.power(trials, period)
 	life, _ := v.life(mean)
 	return life
@@ -122,11 +122,11 @@ func Predict(trials []Traffic, c Conditions) (Forecast, error) {
 	if err := v.allPossible(trials, c.Period); err != nil {
 		return Forecast{}, err
 	}
-	f := Forecast{Trials: len(trials), Joules: v["battery.joules"], Peak: v.peak()}
+	f := Forecast{Trials: len(trials), Joules: v[batteryJoules], Peak: v.peak()}
 	f.Watts, _ = v.power(trials, period)
 	var left float64
 	f.Life, left = v.life(f.Watts)
-	f.Shelf = f.Life == v["battery.shelf_life"]
+	f.Shelf = f.Life == v[batteryShelfLife]
 	f.parts(v, trials, period, left)
 	f.Lo, f.Hi, f.Impossible = interval(figures, trials, c)
 	f.levers(figures, trials, c.Period)
@@ -141,7 +141,7 @@ func (f *Forecast) parts(v values, trials []Traffic, period, left float64) {
 		for i, w := range watts {
 			sum[i] += w / float64(len(trials))
 		}
-		f.Busy = f.Busy || busy+v["radio.inactivity"] >= period
+		f.Busy = f.Busy || busy+v[radioInactivity] >= period
 	}
 	rest := 1.0
 	for i, w := range sum {
@@ -179,7 +179,7 @@ func interval(figures []Figure, trials []Traffic, c Conditions) (lo, hi, impossi
 }
 
 // allPossible says why the device does not work; nil: it does.
-func (v values) allPossible(trials []Traffic, period time.Duration) error {
+func (v *values) allPossible(trials []Traffic, period time.Duration) error {
 	for _, t := range trials {
 		if err := v.possible(t, period); err != nil {
 			return err
@@ -191,31 +191,29 @@ func (v values) allPossible(trials []Traffic, period time.Duration) error {
 // draw draws a device, its radio and its battery. What stands for one chip, or for how far away the mast is, goes
 // together: how it does so nobody states, and drawn one by one such figures would make up for each other.
 func draw(figures []Figure, random *rand.Rand) values {
-	of := map[string]float64{}
-	v := values{}
+	v, ofChip, ofMast := values{}, math.NaN(), math.NaN()
 	for i, f := range figures { // as keys are
 		u := random.Float64()
-		switch k := keys[i]; k.with {
+		switch keys[i].with {
 		case chip:
-			u = shared(of, chip, u)
+			u = shared(&ofChip, u)
 		case mast:
-			u = shared(of, mast, u)
+			u = shared(&ofMast, u)
 		case nearer:
-			u = 1 - shared(of, mast, u)
+			u = 1 - shared(&ofMast, u)
 		}
-		v[f.Key] = f.drawn(u)
+		v[i] = f.drawn(u)
 	}
-	v["battery.joules"] = v.joules()
+	v[batteryJoules] = v.joules()
 	return v
 }
 
 // shared is what the first figure of a draw drew for all that go with it.
-func shared(of map[string]float64, what string, u float64) float64 {
-	if x, ok := of[what]; ok {
-		return x
+func shared(of *float64, u float64) float64 {
+	if math.IsNaN(*of) {
+		*of = u
 	}
-	of[what] = u
-	return u
+	return *of
 }
 
 // drawn is the quantile u of a figure: half of all draws lie below its value, evenly down to its lower limit, the other
@@ -271,7 +269,7 @@ func (f *Forecast) levers(figures []Figure, trials []Traffic, each time.Duration
 
 // waiting are trials of other messages, or of another radio, that wait as long as those that were measured: what is
 // sent in less time is answered earlier.
-func (v values) waiting(trials []Traffic, as values, measured []Traffic) []Traffic {
+func (v *values) waiting(trials []Traffic, as values, measured []Traffic) []Traffic {
 	out := slices.Clone(trials)
 	for i, t := range measured {
 		if !math.IsNaN(t.Took) {

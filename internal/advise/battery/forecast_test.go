@@ -151,7 +151,7 @@ func TestNBIoTBesideTheField(t *testing.T) {
 	microWh := func(pick func(Figure) float64) float64 {
 		v := at(figures, pick)
 		mean, _ := v.power([]Traffic{message(64+28, 0)}, 3600) // with the headers of UDP and IPv4
-		return 1e6 * (mean - v["radio.sleep"])
+		return 1e6 * (mean - v[radioSleep])
 	}
 	least := microWh(func(f Figure) float64 {
 		if f.Unit == "bit/s" {
@@ -289,15 +289,15 @@ func TestInvariants(t *testing.T) {
 					return v.lifeOf([]Traffic{m}, period.Seconds())
 				}
 				base := life(v, m, period)
-				v["battery.shelf_life"] = math.Inf(1)
+				v[batteryShelfLife] = math.Inf(1)
 				free := life(v, m, period)
 				more := m
 				more.Up *= 1.1
 				again := m // each packet is sent again with a probability of 20 %
 				again.Up, again.Down, again.Packets = 1.2*m.Up, 1.2*m.Down, 2.4
 				thirsty := at(figures, stated)
-				thirsty["radio.sleep"] *= 1.2
-				thirsty["battery.shelf_life"] = math.Inf(1)
+				thirsty[radioSleep] *= 1.2
+				thirsty[batteryShelfLife] = math.Inf(1)
 				for what, less := range map[string]float64{
 					"a shorter period":     life(v, m, period*9/10),
 					"more bytes":           life(v, more, period),
@@ -305,14 +305,14 @@ func TestInvariants(t *testing.T) {
 					"a higher sleep power": life(thirsty, m, period),
 				} {
 					parts, _ := v.watts(m, period.Seconds())
-					if what == "a higher sleep power" && parts[partSleep] < 1e-12*v["radio.sleep"] && less <= free {
+					if what == "a higher sleep power" && parts[partSleep] < 1e-12*v[radioSleep] && less <= free {
 						continue // it never sleeps
 					}
 					if !(less < free) {
 						t.Errorf("%s, %s, %v, %+v: %s gives %g s, without %g s", name, cell, period, m, what, less, free)
 					}
 				}
-				if most := at(figures, stated)["battery.shelf_life"]; base > most || base > free {
+				if most := at(figures, stated)[batteryShelfLife]; base > most || base > free {
 					t.Errorf("%s, %s: %g s is longer than the shelf life of %g s", name, cell, base, most)
 				}
 			}
@@ -333,21 +333,21 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := at(figures, stated)
-	v["battery.shelf_life"] = math.Inf(1)
+	v[batteryShelfLife] = math.Inf(1)
 	never := v.lifeOf([]Traffic{message(100, 100)}, math.Inf(1))
-	asleep, _ := v.life(v["radio.sleep"])
+	asleep, _ := v.life(v[radioSleep])
 	if never != asleep {
 		t.Errorf("without traffic %g s, asleep %g s", never, asleep)
 	}
 	if rare := v.lifeOf([]Traffic{message(100, 100)}, 1e9); rare >= never || rare < 0.99*never {
 		t.Errorf("a report in 30 years: %g s, none: %g s", rare, never)
 	}
-	if bound := v["battery.joules"] / v["radio.sleep"]; asleep >= bound {
+	if bound := v[batteryJoules] / v[radioSleep]; asleep >= bound {
 		t.Errorf("%g s with self-discharge, %g s without", asleep, bound)
 	}
-	v["battery.shelf_life"] = (15 * Year).Seconds()
+	v[batteryShelfLife] = (15 * Year).Seconds()
 	if life, left := v.life(0); life != (15*Year).Seconds() ||
-		math.Abs(left/v["battery.joules"]-math.Pow(1-v["battery.self_discharge"], 15)) > 1e-12 {
+		math.Abs(left/v[batteryJoules]-math.Pow(1-v[batterySelfDischarge], 15)) > 1e-12 {
 		t.Errorf("no load: %g s, %g J left", life, left)
 	}
 }

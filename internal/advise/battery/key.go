@@ -37,9 +37,41 @@ const (
 // Year is a Julian year.
 const Year = 365.25 * 24 * time.Hour
 
-// keys are the figures of the model in the order of a table. One row, and its use in
+// The figures of the model, as keys has them, and what follows from them.
+const (
+	radioSleep = iota
+	radioIdle
+	radioReceive
+	radioSend
+	radioSetupTime
+	radioSetupPower
+	radioUpRate
+	radioDownRate
+	radioOverhead
+	radioWait
+	radioMonitor
+	radioInactivity
+	radioDrxCycle
+	radioDrxOn
+	radioActive
+	radioPagingCycle
+	radioPagingOn
+	batteryCapacity
+	batteryVoltage
+	batterySelfDischarge
+	batteryShelfLife
+	batteryRated
+	batteryDerated
+	batteryPulse
+	deviceSleep
+	deviceProcessing
+	deviceEfficiency
+	batteryJoules // what the battery has for the device; no figure
+)
+
+// keys are the figures of the model in the order of a table. One row, its constant, and its use in
 // model.go, is all that a new one needs.
-var keys = []key{
+var keys = [batteryJoules]key{
 	{"radio.sleep", "W", true, "power asleep: PSM, or standby with its timer", 0, 0.5, chip},
 	{"radio.idle", "W", true, "power awake with the receiver off", 0, 0.5, chip},
 	{"radio.receive", "W", true, "power while it receives or listens", 0, 0.5, chip},

@@ -21,8 +21,8 @@ type Traffic struct {
 	Whole bool
 }
 
-// values are the figures of the model, one each, by key.
-type values map[string]float64
+// values are the figures of the model, one each.
+type values [batteryJoules + 1]float64
 
 // A Part is one of the things that a battery's energy goes into.
 type Part struct {
@@ -58,26 +58,26 @@ var ErrPulse = errors.New("the pulse is too high")
 var ErrBusy = errors.New("the period is too short")
 
 // send is how long a report's bytes are sent, in s.
-func (v values) send(t Traffic) float64 { return 8 * (t.Up + v.overhead(t)) / v["radio.up_rate"] }
+func (v *values) send(t Traffic) float64 { return 8 * (t.Up + v.overhead(t)) / v[radioUpRate] }
 
 // receive is how long those of its answer are received, in s.
-func (v values) receive(t Traffic) float64 {
-	return 8 * (t.Down + v.overhead(t)) / v["radio.down_rate"]
+func (v *values) receive(t Traffic) float64 {
+	return 8 * (t.Down + v.overhead(t)) / v[radioDownRate]
 }
 
 // overhead are the radio's own bytes, each way.
-func (v values) overhead(t Traffic) float64 {
+func (v *values) overhead(t Traffic) float64 {
 	packets := t.Packets
 	if packets == 0 {
 		packets = 2
 	}
-	return packets / 2 * v["radio.overhead"]
+	return packets / 2 * v[radioOverhead]
 }
 
 // wait is how long a report waits for its answer, in s: as measured, or as the radio is said to.
-func (v values) wait(t Traffic) float64 {
+func (v *values) wait(t Traffic) float64 {
 	if math.IsNaN(t.Took) {
-		return v["radio.wait"]
+		return v[radioWait]
 	}
 	return max(0, t.Took-v.send(t)-v.receive(t))
 }
@@ -87,64 +87,64 @@ func (v values) wait(t Traffic) float64 {
 // until its last byte.
 //
 // Equation: P = Σ E/period + sleep · (1 − awake/period) + device.sleep, over the efficiency.
-func (v values) watts(t Traffic, period float64) (p [drawn]float64, busy float64) {
+func (v *values) watts(t Traffic, period float64) (p [drawn]float64, busy float64) {
 	rate := 1 / period
 	send, receive, wait := v.send(t), v.receive(t), v.wait(t)
-	setup := v["radio.setup_time"]
+	setup := v[radioSetupTime]
 	busy = setup + send + wait + receive
-	tail := min(v["radio.inactivity"], max(0, period-busy))
-	paging := min(v["radio.active"], max(0, period-busy-tail))
+	tail := min(v[radioInactivity], max(0, period-busy))
+	paging := min(v[radioActive], max(0, period-busy-tail))
 
-	p[partSetup] = rate * setup * v["radio.setup_power"]
-	p[partSend] = rate * send * v["radio.send"]
-	p[partReceive] = rate * receive * v["radio.receive"]
+	p[partSetup] = rate * setup * v[radioSetupPower]
+	p[partSend] = rate * send * v[radioSend]
+	p[partReceive] = rate * receive * v[radioReceive]
 	p[partWait] = rate * v.listen(wait)
 	p[partTail] = rate * v.listen(tail)
-	p[partPaging] = rate * paging * v.cycled("radio.paging_on", "radio.paging_cycle")
-	p[partProcessing] = rate * v["device.processing"]
+	p[partPaging] = rate * paging * v.cycled(radioPagingOn, radioPagingCycle)
+	p[partProcessing] = rate * v[deviceProcessing]
 	switch {
 	case t.Whole:
 		p[partSend], p[partReceive], p[partWait], p[partExchange] = 0, 0, 0, rate*t.Joules
 	case !math.IsNaN(t.Joules):
 		p[partProcessing] += rate * t.Joules
 	}
-	p[partSleep] = v["radio.sleep"] * max(0, 1-rate*(busy+tail+paging))
-	p[partDevice] = v["device.sleep"]
+	p[partSleep] = v[radioSleep] * max(0, 1-rate*(busy+tail+paging))
+	p[partDevice] = v[deviceSleep]
 	var sum float64
 	for _, w := range p {
 		sum += w
 	}
-	p[partConverter] = sum * (1/v["device.efficiency"] - 1)
+	p[partConverter] = sum * (1/v[deviceEfficiency] - 1)
 	return p, busy
 }
 
 // cycled is the mean power of receiving for a part of each cycle; all the time where
 // there is no cycle.
-func (v values) cycled(on, cycle string) float64 {
+func (v *values) cycled(on, cycle int) float64 {
 	if v[cycle] == 0 {
-		return v["radio.receive"]
+		return v[radioReceive]
 	}
-	return v["radio.idle"] + (v["radio.receive"]-v["radio.idle"])*min(1, v[on]/v[cycle])
+	return v[radioIdle] + (v[radioReceive]-v[radioIdle])*min(1, v[on]/v[cycle])
 }
 
 // listen is the energy, in J, of being connected without traffic for d s: receiving
 // all the time at first, then in cycles.
-func (v values) listen(d float64) float64 {
-	first := min(d, v["radio.monitor"])
-	return first*v["radio.receive"] + (d-first)*v.cycled("radio.drx_on", "radio.drx_cycle")
+func (v *values) listen(d float64) float64 {
+	first := min(d, v[radioMonitor])
+	return first*v[radioReceive] + (d-first)*v.cycled(radioDrxOn, radioDrxCycle)
 }
 
 // peak is the highest current, in A. That of the setup is at least its mean.
-func (v values) peak() float64 {
-	radio := max(v["radio.send"], v["radio.receive"], v["radio.setup_power"])
-	return (radio + v["device.sleep"]) / v["battery.voltage"] / v["device.efficiency"]
+func (v *values) peak() float64 {
+	radio := max(v[radioSend], v[radioReceive], v[radioSetupPower])
+	return (radio + v[deviceSleep]) / v[batteryVoltage] / v[deviceEfficiency]
 }
 
 // joules is the energy that the battery has for the device.
-func (v values) joules() float64 {
-	e := v["battery.capacity"] * 3600 * v["battery.voltage"]
-	if v.peak() > v["battery.rated"] {
-		e *= v["battery.derated"]
+func (v *values) joules() float64 {
+	e := v[batteryCapacity] * 3600 * v[batteryVoltage]
+	if v.peak() > v[batteryRated] {
+		e *= v[batteryDerated]
 	}
 	return e
 }
@@ -154,13 +154,13 @@ func (v values) joules() float64 {
 //
 // Self-discharge takes a share of what remains: dE/dt = −rE − P, so E reaches 0 at ln(1 + rE₀/P)/r, with
 // r = −ln(1 − share) a year.
-func (v values) life(watts float64) (seconds, left float64) {
-	e := v["battery.joules"]
-	r := -math.Log1p(-v["battery.self_discharge"]) / Year.Seconds()
+func (v *values) life(watts float64) (seconds, left float64) {
+	e := v[batteryJoules]
+	r := -math.Log1p(-v[batterySelfDischarge]) / Year.Seconds()
 	if seconds = e / watts; r > 0 {
 		seconds = math.Log1p(r*e/watts) / r
 	}
-	if most := v["battery.shelf_life"]; seconds > most {
+	if most := v[batteryShelfLife]; seconds > most {
 		seconds, left = most, max(0, e-watts*most)
 		if r > 0 {
 			left = (e+watts/r)*math.Exp(-r*most) - watts/r
@@ -170,11 +170,11 @@ func (v values) life(watts float64) (seconds, left float64) {
 }
 
 // possible is an error if the device cannot work so at all.
-func (v values) possible(t Traffic, period time.Duration) error {
-	if peak := v.peak(); peak > v["battery.pulse"] {
+func (v *values) possible(t Traffic, period time.Duration) error {
+	if peak := v.peak(); peak > v[batteryPulse] {
 		return fmt.Errorf("%w: the device draws %.3g mA, and the battery gives pulses of at most %.3g mA; name another "+
 			"battery, or the pulse that a capacitor allows: --set battery.pulse=%.0fmA", ErrPulse, 1e3*peak,
-			1e3*v["battery.pulse"], math.Ceil(1e3*peak))
+			1e3*v[batteryPulse], math.Ceil(1e3*peak))
 	}
 	if _, busy := v.watts(t, period.Seconds()); busy > period.Seconds() {
 		return fmt.Errorf("%w: a report takes %.3g s until its last byte, and the period is %s; write a longer --period",

@@ -85,7 +85,7 @@ func (t student) gamma(shape float64) float64 {
 
 // drawnLife is the life at drawn values, in s, with the mean power of the trials drawn, too; 0: the device does not
 // work.
-func (v values) drawnLife(trials []Traffic, c Conditions, t student) float64 {
+func (v *values) drawnLife(trials []Traffic, c Conditions, t student) float64 {
 	mean, err := v.power(trials, c.Period.Seconds())
 	if err > 0 {
 		mean = max(mean+err*t.draw(), mean/100) // a mean power is positive
