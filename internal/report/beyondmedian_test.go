@@ -3,8 +3,8 @@ package report
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -17,6 +17,38 @@ type pretended struct {
 	scale     float64 // times 461 µs
 	slow      float64 // share of requests
 	disturbed float64 // share of requests of one of the trials
+}
+
+// typical are the quantiles of what a request takes that does not sleep: log-normal, 30 %.
+var typical = sync.OnceValue(func() (q *[1 << 14]float64) {
+	q = new([1 << 14]float64)
+	for i := range q {
+		q[i] = math.Exp(0.3 * math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(q))-1))
+	}
+	return q
+})
+
+// requests draws 300 in ascending order, without sorting: what lies between uniform values in order is exponential. Who
+// sleeps comes after all others.
+func requests(r *rand.Rand, base, share float64) (values []float64) {
+	var places [301]float64
+	end := 0.0
+	for k := range places {
+		end += r.ExpFloat64()
+		places[k] = end
+	}
+	q := typical()
+	var slow []float64
+	values = make([]float64, 0, 300)
+	for _, place := range places[:300] {
+		v := base * q[int(place/end*float64(len(q)))]
+		if r.Float64() < share {
+			slow = append(slow, v+0.1)
+		} else {
+			values = append(values, v)
+		}
+	}
+	return append(values, slow...)
 }
 
 // veiledReport draws trials of 300 requests. Trials differ by 5 %.
@@ -33,15 +65,10 @@ func veiledReport(t *testing.T, r *rand.Rand, trials int, all ...pretended) *Rep
 			if b == bad {
 				share += x.disturbed
 			}
-			values, sum := make([]float64, 300), 0.0
-			for k := range values {
-				values[k] = base * math.Exp(0.3*r.NormFloat64())
-				if r.Float64() < share {
-					values[k] += 0.1
-				}
-				sum += values[k]
+			values, sum := requests(r, base, share), 0.0
+			for _, v := range values {
+				sum += v
 			}
-			slices.Sort(values)
 			at := func(share float64) float64 {
 				whole, rest := math.Modf(share * float64(len(values)-1))
 				return values[int(whole)]*(1-rest) + values[int(whole)+1]*rest
