@@ -3,6 +3,7 @@ package measure
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Response is a response variable: a Quantity that a study can ask for, seen
@@ -59,9 +60,11 @@ var (
 )
 
 // Responses lists the response variables in the order of a report: those of
-// each exchange (Fields), then those of a trial.
-func Responses() []Response {
-	return append(ofExchanges(), []Response{
+// each exchange (Fields), then those of a trial. All callers share the list; none may change it.
+func Responses() []Response { return responses() }
+
+var responses = sync.OnceValue(func() []Response {
+	return slices.Concat(ofExchanges(), []Response{
 		{Quantity{"throughput", "1/s"}, atClient, "requests answered per second", false},
 		{Quantity{"sent_rate", "1/s"}, atClient, "devices: requests sent per second of the run", false},
 		{Quantity{"failed_share", "1"}, atClient,
@@ -103,8 +106,8 @@ func Responses() []Response {
 		{Quantity{"trial_energy", "J"}, atBoth, "energy of the recorded run, idle included", false},
 		{Quantity{"power", "W"}, atBoth, "mean power of the recorded run", false},
 		{Quantity{"peak_rss", "B"}, atBoth, "largest resident memory of the side's processes", false},
-	}...)
-}
+	})
+})
 
 // FindResponse finds a response variable by name.
 func FindResponse(name string) (Response, bool) {
