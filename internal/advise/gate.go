@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -26,16 +27,35 @@ func (o *Outcome) test(old, new Series, confidence float64) {
 	}
 	o.part(typicalPart, c.Ratio)
 	if o.Condition.Detect {
+		o.doubtAnswered(old, new, confidence)
 		o.detect(old, new, confidence)
 		return
 	}
 	if o.Condition.Figure == "mean" && !math.IsNaN(c.MeanRatio.Estimate) {
 		o.part("mean", c.MeanRatio)
 	}
+	o.doubtAnswered(old, new, confidence)
 	if !o.Condition.Tails || new.Unit != "s" || o.Condition.Less {
 		return
 	}
 	o.tails(old, new, confidence)
+}
+
+// doubtAnswered makes the parts that are of means of answered requests meet a condition no better than medians among all
+// requests do, where fewer requests fail than failed before, or more: who answers what the other one gave up is not
+// slower for it, and who gives up more is not quicker.
+func (o *Outcome) doubtAnswered(old, new Series, confidence float64) {
+	if o.Condition.Figure != "mean" || !OfAnswered(old.Response) || old.Side != measure.Client ||
+		old.Failed == new.Failed || old.Failed > new.Failed != !o.Condition.Less {
+		return
+	}
+	met := 1.0
+	if c := contrast(old, new, "median", confidence); !math.IsNaN(c.Ratio.Estimate) {
+		met, _ = o.ps(c.Ratio.Beyond)
+	}
+	for i := range o.Parts {
+		o.Parts[i].Met = max(o.Parts[i].Met, met)
+	}
 }
 
 // tails adds the p95 of requests, and the spikes. What the old results tell of all trials, and the new ones do

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -136,6 +137,62 @@ func TestAFigureThatIsARequestThatFailed(t *testing.T) {
 		c, err = Choose([]Series{s, other}, []Objective{{Term: mustTerm(t, "rtt.p95")}}, nil, 0.95)
 		if finite := tt.all < fails; err != nil || (len(c.Left) == 0) != finite || finite != (len(c.Candidates) == 2) {
 			t.Errorf("%g: ranked %s, left out %q, %v", tt.all, names(c), c.Left, err)
+		}
+	}
+}
+
+// Of equals the old version gave up its slowest requests, and the new one answers them: the mean of those that it answers
+// is higher, and it is not slower. The other way round fewer are answered, which is no gain. A version that takes half as
+// long again is found all the same.
+func TestWhoAnswersTheSlowOnesIsNotSlower(t *testing.T) {
+	const studies, trials, requests = 200, 8, 200
+	worse, better := mustChange(t, "rtt > 5%"), mustChange(t, "rtt < -5%")
+	for _, tt := range []struct {
+		times       float64 // how long the version takes that answers all
+		gate        Condition
+		turned      bool // the new version loses them
+		least, most float64
+	}{
+		{1, worse, false, 0, 0.05},
+		{1, better, true, 0, 0.05},
+		{1.5, worse, false, 0.95, 1},
+	} {
+		r, met := rand.New(rand.NewPCG(29, 33)), 0
+		for range studies {
+			one := func(scale, limit float64) Series {
+				s := series("x", "rtt")
+				s.Side = measure.Client
+				failed := 0
+				for i := range trials {
+					base := 0.01 * scale * math.Exp(0.03*r.NormFloat64())
+					times := make([]float64, requests)
+					for j := range times {
+						times[j] = base * math.Exp(0.3*r.NormFloat64())
+						if r.IntN(100) < 3 {
+							times[j] = 0.1 + 0.03*r.Float64()
+						}
+					}
+					x, lost := trialOf(t, i+1, times, limit, true)
+					s.Trials, failed = append(s.Trials, x), failed+lost
+				}
+				s.Requests, s.Failed = trials*requests, float64(failed)/(trials*requests)
+				return s
+			}
+			old, new := one(1, 0.09), one(tt.times, 1)
+			if tt.turned {
+				old, new = new, old
+			}
+			c, err := Compare([]Series{old}, []Series{new}, []Condition{tt.gate}, 0.95, 0.05)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Outcomes[0].Verdict == stat.Confirmed {
+				met++
+			}
+		}
+		t.Logf("%g times as long, %s: met in %d of %d studies", tt.times, tt.gate.Text, met, studies)
+		if float64(met) < tt.least*studies || tt.most < 1 && tooOften(met, studies, tt.most) {
+			t.Errorf("%g times as long, %s: met in %d of %d studies", tt.times, tt.gate.Text, met, studies)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -26,6 +25,27 @@ func (r *Report) readFailed(s *store.Store) {
 			return nil
 		}
 	})
+	r.shareFailed()
+}
+
+// unseenFailed notes that nobody has looked among all requests of the trials of which some failed.
+func (r *Report) unseenFailed() {
+	if len(r.failing) == 0 {
+		return
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for j := range c.Points {
+			if p := &c.Points[j]; c.ofAnswered() && r.failing[p.Trial] {
+				p.AllMedian, p.AllP95 = math.NaN(), math.NaN()
+			}
+		}
+	}
+	r.shareFailed()
+}
+
+// shareFailed makes units of several benches anew, where requests failed.
+func (r *Report) shareFailed() {
 	if r.Benches == nil {
 		return
 	}
@@ -44,7 +64,7 @@ func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) 
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.Treatment != treatment || c.Side != measure.Client || !advise.OfAnswered(c.Response) {
+		if c.Treatment != treatment || !c.ofAnswered() {
 			continue
 		}
 		at := slices.IndexFunc(c.Points, func(p Point) bool { return p.Trial == trial })

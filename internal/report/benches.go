@@ -135,6 +135,7 @@ func (on *onBenches) share(cells []*Cell, kind stat.BenchKind) error {
 	on.kind = kind
 	for _, c := range cells {
 		c.units = on.unitsOf(c, positive)
+		c.markFailed()
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (on *onBenches) unitsOf(c *Cell, positive bool) []Point {
 		allMedian := units(func(p Point) float64 { return cmp.Or(p.AllMedian, p.Median) })
 		allP95 := units(func(p Point) float64 { return cmp.Or(p.AllP95, p.P95) })
 		for i := range out {
-			out[i].AllMedian, out[i].AllP95 = orFailed(allMedian[i]), orFailed(allP95[i])
+			out[i].AllMedian, out[i].AllP95 = allMedian[i], allP95[i]
 		}
 	}
 	return out
@@ -185,10 +186,30 @@ func (on *onBenches) unitsOf(c *Cell, positive bool) []Point {
 // failed reports whether the trial had requests that failed, of which its figures may be.
 func (p Point) failed() bool { return p.AllMedian != 0 || p.AllP95 != 0 }
 
-// orFailed is a unit made of trials; +Inf where the figure of one of them is a request that failed.
-func orFailed(v float64) float64 {
-	if math.IsNaN(v) {
-		return math.Inf(1)
+// markFailed marks the units of a cell of which the figure of a trial is a request that failed (+Inf), or nobody knows
+// it (NaN).
+func (c *Cell) markFailed() {
+	mark := func(of func(Point) float64, to func(*Point) *float64) {
+		v := 0.0
+		for _, p := range c.Points {
+			if x := of(p); math.IsInf(x, 1) || math.IsNaN(x) && v == 0 {
+				v = x
+			}
+		}
+		for i := range c.units {
+			if v != 0 {
+				*to(&c.units[i]) = v
+			}
+		}
+	}
+	mark(func(p Point) float64 { return p.AllMedian }, func(p *Point) *float64 { return &p.AllMedian })
+	mark(func(p Point) float64 { return p.AllP95 }, func(p *Point) *float64 { return &p.AllP95 })
+}
+
+// answeredOrNone is a figure of a trial; NaN where it is a request that failed.
+func answeredOrNone(v float64) float64 {
+	if math.IsInf(v, 1) {
+		return math.NaN()
 	}
 	return v
 }

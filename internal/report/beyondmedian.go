@@ -1,9 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -22,25 +22,24 @@ type veiledPairs struct {
 	pairs  *stat.AllPairs
 }
 
-// veil compares means and p95, Bonferroni over the two.
-func veil(rowsOf func(func(Point) float64) [][]float64, confidence float64) ([]veiledPairs, error) {
+// veil compares means and p95, Bonferroni over the two. Where the p95 of some trial is a request that failed, the others
+// are the luckier trials, and tell nothing.
+func veil(cells []*Cell, rowsOf func(func(Point) float64) [][]float64, confidence float64) ([]veiledPairs, error) {
 	out := []veiledPairs{{figure: "mean"}, {figure: "p95"}}
 	for i, value := range []func(Point) float64{
-		func(p Point) float64 { return p.Mean }, Point.tail} {
+		func(p Point) float64 { return p.Mean }, Point.allP95} {
+		rows := rowsOf(value)
+		for j, c := range cells {
+			if i == 1 && slices.ContainsFunc(c.replicates(), func(p Point) bool { return math.IsInf(p.AllP95, 1) }) {
+				rows[j] = slices.Repeat([]float64{math.NaN()}, len(rows[j]))
+			}
+		}
 		var err error
-		if out[i].pairs, err = stat.NewAllPairs(rowsOf(value), 1-(1-confidence)/float64(len(out))); err != nil {
+		if out[i].pairs, err = stat.NewAllPairs(rows, 1-(1-confidence)/float64(len(out))); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
-}
-
-// tail is the p95 among all requests of a trial; NaN where it is one that failed.
-func (p Point) tail() float64 {
-	if math.IsInf(p.AllP95, 1) {
-		return math.NaN()
-	}
-	return cmp.Or(p.AllP95, p.P95)
 }
 
 // against is how a cell's figure compares with that of the best, and whether they differ beyond doubt.
@@ -59,6 +58,9 @@ func (k ranking) unveil(i int, best, name string, behind float64, certain, perha
 	slow, waited := "", true
 	for _, v := range k.veiled {
 		x, apart := v.against(i)
+		if v.figure == "mean" && k.losses.flatters(k.cells[i], k.cells[0], x.Estimate > x.Even()) {
+			continue
+		}
 		if far := v.pairs.Log && x.Lo > farMore*behind; !apart || x.Estimate > x.Even() && !math.IsNaN(behind) && !far {
 			continue
 		}

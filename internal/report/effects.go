@@ -33,6 +33,8 @@ type LevelContrast struct {
 	Strata    []advise.Stratum // the same ratio at each combination of the other factors' levels
 	Modelled  bool             // some of it is computed from a model
 	Means     bool             // it compares means, where the verdict goes by medians
+	OfAll     bool             // it compares medians among all requests, of which some failed
+	Fails     string           // the best fails a larger share of its requests than the other; empty: it does not
 	Disagree  bool             // strata turn the ratio round: no average applies
 	Alike     bool             // proven alike within alikeWithin in every stratum, among all contrasts of the response
 	Wide      float64          // the factor that waiting for a CPU may explain; 1: none
@@ -69,6 +71,9 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 		s := series[i]
 		e.Warnings = append(e.Warnings, fmt.Sprintf("levels are not compared: of %s, %d of %d trials ended before they had "+
 			"a value, and the others are the better ones", s.Name(), s.Longer, s.Longer+len(s.Trials)))
+		return e, true
+	}
+	if !r.rankAll(&e, &t, series) {
 		return e, true
 	}
 	e.Log = !slices.ContainsFunc(t.Rows, func(x stat.Row) bool { return x.Y <= 0 })
@@ -253,6 +258,8 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 		x.Means = slices.ContainsFunc(r.Cells, func(c Cell) bool {
 			return c.ByMedian && c.Response == series[0].Response && c.Side == series[0].Side
 		})
+		x.OfAll, x.Fails = r.levelLosses(series, factor, x)
+		x.Means = x.Means && !x.OfAll
 		x.Strata = advise.Strata(series, factor, a, b, confidence)
 		x.Wide = advise.Allowance(waitOf(series, factor, a), waitOf(series, factor, b))
 		x.Disagree = advise.Disagree(x.Strata)
@@ -388,8 +395,7 @@ var doings = map[string][2]string{
 	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests per second"},
 }
 
-// Sentence says what the contrast means, as "rest answers 2.2 times sooner than soap (2.1 to 2.3; published 2.2)".
-func (c LevelContrast) Sentence(p Panel, confidence float64) string {
+func (c LevelContrast) sentence(p Panel, confidence float64) string {
 	at := ""
 	if p.Side == "server" {
 		at = ", at the server"
@@ -399,6 +405,9 @@ func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	}
 	if c.Means {
 		at += ", by means"
+	}
+	if c.OfAll {
+		at += ", by medians among all requests"
 	}
 	if c.Slowed(confidence) {
 		return fmt.Sprintf("%s and %s cannot be distinguished in %s%s, since waiting for a CPU may explain a ratio of up to "+

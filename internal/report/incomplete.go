@@ -123,6 +123,9 @@ func (h *holes) share(kind stat.BenchKind, positive bool) error {
 		{func(_ *Cell, p Point) float64 { return p.Mean }, func(p *Point, v float64) { p.Mean = v }},
 		{func(_ *Cell, p Point) float64 { return p.Median }, func(p *Point, v float64) { p.Median = v }},
 		{func(_ *Cell, p Point) float64 { return p.P95 }, func(p *Point, v float64) { p.P95 = v }},
+		{func(_ *Cell, p Point) float64 { return answeredOrNone(p.allMedian()) },
+			func(p *Point, v float64) { p.AllMedian = v }},
+		{func(_ *Cell, p Point) float64 { return answeredOrNone(p.allP95()) }, func(p *Point, v float64) { p.AllP95 = v }},
 	} {
 		t, row, err := h.table(positive, f.of)
 		if err != nil && i == 0 {
@@ -154,6 +157,9 @@ func (h *holes) share(kind stat.BenchKind, positive bool) error {
 				f.put(&c.units[u], v)
 			}
 		}
+	}
+	for _, c := range h.cells {
+		c.markFailed()
 	}
 	return nil
 }

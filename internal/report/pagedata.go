@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // shareSteps are the shares at which a page knows a distribution: every
@@ -71,6 +72,7 @@ type dataRow struct {
 	Published []figureNumber   `json:"published"` // center, low, high
 	Trials    [][3]any         `json:"trials"`    // trial, block, mean
 	Requests  int64            `json:"requests,omitempty"`
+	Lacks     string           `json:"lacks,omitempty"`  // what of the requests is in no value
 	Quantiles []figureNumber   `json:"q,omitempty"`      // at Shares
 	Course    [][]figureNumber `json:"course,omitempty"` // mean, least, largest
 }
@@ -118,6 +120,7 @@ func (r *Report) dataPanel(p Panel) dataPanel {
 		}
 		if x, ok := r.Distribution(i, p); ok {
 			row.Requests, row.Quantiles = x.Values.n, numbers(x.Quantiles(shareSteps())...)
+			row.Lacks = strings.TrimPrefix(r.notInIt(c), besideFigure)
 			for _, y := range x.Course {
 				row.Course = append(row.Course, numbers(y.Mean, y.Lo, y.Hi))
 			}

@@ -59,6 +59,9 @@ func (r *Report) paretos() []Picture {
 
 // titleIn is a response of the client as a title, which says where a group's figures are medians.
 func (r *Report) titleIn(g group, response string) string {
+	if r.groupLosses(g, response).known() {
+		return words(response) + " (median of all requests)"
+	}
 	if slices.ContainsFunc(g.treatments, func(i int) bool {
 		c, ok := r.Cell(i, measure.Client, response)
 		return ok && c.ByMedian
@@ -70,12 +73,21 @@ func (r *Report) titleIn(g group, response string) string {
 
 func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {
 	var out []paretoPoint
+	lost := r.groupLosses(g, y)
 	for _, i := range g.treatments {
 		a, ok := r.Cell(i, measure.Client, x)
 		b, ok2 := r.Cell(i, measure.Client, y)
-		if ok && ok2 {
-			out = append(out, paretoPoint{name: r.nameIn(g, i), x: a.Headline(), y: b.Headline()})
+		if !ok || !ok2 || lost.known() && b.medianFails() {
+			continue
 		}
+		q := paretoPoint{name: r.nameIn(g, i), x: a.Headline(), y: b.Headline()}
+		if lost.known() {
+			q.y = lost.centers[b]
+		}
+		if share := r.failedOf(b); share > 0 {
+			q.name += " (" + percentFailed(share) + " failed)"
+		}
+		out = append(out, q)
 	}
 	onFront(out)
 	return out

@@ -16,15 +16,16 @@ import (
 // A ranking orders cells by one statistic and compares every pair at once.
 type ranking struct {
 	cells  []*Cell
-	median bool        // trials are skewed or fall into clusters: medians are compared, not means
+	median bool        // medians are compared, not means: trials are skewed or fall into clusters, or requests failed
+	losses *losses     // of requests; nil: none failed, or it is no time of a request
 	rows   [][]float64 // of each cell, by block; NaN where it has none
 	pairs  *stat.AllPairs
 	veiled []veiledPairs // what medians do not show; none where means are compared
 }
 
-func rankCells(cells []*Cell, confidence float64) (ranking, error) {
-	k := ranking{cells: slices.Clone(cells)}
-	k.median = slices.ContainsFunc(cells, func(c *Cell) bool { return c.Clustered || c.ByMedian })
+func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error) {
+	k := ranking{cells: slices.Clone(cells), losses: lost}
+	k.median = lost.known() || slices.ContainsFunc(cells, func(c *Cell) bool { return c.Clustered || c.ByMedian })
 	slices.SortStableFunc(k.cells, func(a, b *Cell) int { return cmp.Compare(k.summary(a).Center, k.summary(b).Center) })
 	blocks := map[int]int{}
 	for _, c := range k.cells {
@@ -48,14 +49,17 @@ func rankCells(cells []*Cell, confidence float64) (ranking, error) {
 		return rows
 	}
 	k.rows = rowsOf(func(p Point) float64 {
-		if k.median {
+		switch {
+		case lost.known():
+			return p.allMedian()
+		case k.median:
 			return p.Median
 		}
 		return p.Mean
 	})
 	var err error
 	if k.pairs, err = stat.NewAllPairs(k.rows, confidence); err == nil && k.median {
-		k.veiled, err = veil(rowsOf, confidence)
+		k.veiled, err = veil(k.cells, rowsOf, confidence)
 	}
 	if err == nil {
 		k.pairs.Measured = slices.ContainsFunc(cells, (*Cell).ticks)
@@ -78,6 +82,9 @@ func (k ranking) overBest(i int) float64 {
 
 // medianWhy says why medians are compared.
 func (k ranking) medianWhy() string {
+	if k.losses.known() {
+		return "requests failed: among all requests, with those as the slowest"
+	}
 	if slices.ContainsFunc(k.cells, func(c *Cell) bool { return c.Clustered }) {
 		return "trials fall into two clusters"
 	}
@@ -86,6 +93,9 @@ func (k ranking) medianWhy() string {
 
 // summary is the figure by which cells are ranked.
 func (k ranking) summary(c *Cell) stat.Summary {
+	if k.losses.known() {
+		return k.losses.centers[c]
+	}
 	if k.median {
 		return c.Median
 	}
@@ -102,8 +112,9 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 	for i, c := range k.cells[1:] {
 		name := nameOf(c.Treatment)
 		x, err := k.pairs.Compare(i+1, 0)
+		fails := k.losses.ofBest(k.cells[0], c, first, name)
 		if err != nil {
-			untold = append(untold, name)
+			untold, but = append(untold, name), appendSaid(but, fails)
 			continue
 		}
 		show, ahead := &but, math.NaN()
@@ -118,6 +129,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			alike.add(name, x)
 		case x.Hi < x.Even():
 			turned.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
+			but = appendSaid(but, fails)
 			continue
 		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
 			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
@@ -128,6 +140,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			alike.add(name, x)
 		}
 		k.unveil(i+1, first, name, ahead, show, &perhaps)
+		*show = appendSaid(*show, fails)
 	}
 	if len(alike.names) > 0 {
 		text = "; no significant difference from it: " + list(alike.names, mostNames) + alike.span(k.pairs.Log)
@@ -161,6 +174,14 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		text += notCompared + list(untold, mostNames)
 	}
 	return same, text
+}
+
+// appendSaid appends what is said, if anything is.
+func appendSaid(to []string, says string) []string {
+	if says == "" {
+		return to
+	}
+	return append(to, says)
 }
 
 // clauses are at most two of those said of treatments, and of how many more the like holds.

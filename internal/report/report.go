@@ -112,7 +112,13 @@ func Read(s *store.Store) (*Report, error) {
 // ReadUnverified is Read for a first look at results that are large, or still in
 // motion: it reads the ledger only, Damage is empty whatever the files are, and
 // Effects, which take longest, are left out.
-func ReadUnverified(s *store.Store) (*Report, error) { return read(s, nil) }
+func ReadUnverified(s *store.Store) (*Report, error) {
+	r, err := read(s, nil)
+	if err == nil {
+		r.unseenFailed()
+	}
+	return r, err
+}
 
 func read(s *store.Store, damage []string) (*Report, error) {
 	r, err := ReadFigures(s)

@@ -42,11 +42,15 @@ func (r *Report) level(name string, wanted func(treatment int) bool) Level {
 		var k ranking
 		median := false
 		for i, c := range r.Cells {
-			if wanted(c.Treatment) && c.Response == response && c.Side == side {
+			if wanted(c.Treatment) && c.Response == response && c.Side == side && !r.isFloor(r.Treatments[c.Treatment].Stack) {
 				k.cells, median = append(k.cells, &r.Cells[i]), median || c.ByMedian
 			}
 		}
-		if !median {
+		var err error
+		if k.losses, _, err = r.lossesOf(k.cells); err != nil {
+			k.losses = nil
+		}
+		if !median && !k.losses.known() {
 			return ""
 		}
 		return k.medianWhy()

@@ -39,6 +39,9 @@ func (r *Report) distributions(p Panel) (Picture, bool) {
 		t := r.Treatments[d.Treatment]
 		q := d.Quantiles([]float64{0.5, 0.95, 1})
 		value := fmt.Sprintf("p50 %s · p95 %s", Format(q[0], p.Unit), Format(q[1], p.Unit))
+		if c, ok := r.Cell(d.Treatment, p.Side, p.Response); ok {
+			value += r.notInIt(c)
+		}
 		says = append(says, fmt.Sprintf("%s %s · max %s", t.Name(), value, Format(q[2], p.Unit)))
 		top := topMargin + i*shapeRow
 		openRow(&b, names[d.Treatment], value, r.isFloor(t.Stack), top)

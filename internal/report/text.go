@@ -113,6 +113,9 @@ func (r *Report) column(side measure.Side, response string) []string {
 		if half := interval(head, c.Unit); half != "" {
 			text += " " + pad(half, 6, true)
 		}
+		if share := r.failedOf(c); share > 0 {
+			text += fmt.Sprintf(" (%s failed)", percentFailed(share))
+		}
 		if c.HasFloor && response == "rtt" {
 			text += fmt.Sprintf(" %5.1f×floor", c.AboveFloor.Estimate)
 		} else if response == "rtt" && r.isFloor(r.Treatments[i].Stack) {

@@ -262,7 +262,14 @@ func (r *Report) noAnswer() string {
 // it, and how much the next and the last differ. The interval shown is the one
 // the verdict used: it holds for all pairs at once.
 func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdictLine {
-	k, err := rankCells(cells, r.Study.Design.Confidence)
+	lost, cells, err := r.lossesOf(cells)
+	if err == nil && len(cells) < 2 {
+		return verdictLine{Best: fmt.Sprintf("%s: not compared%s.", head, r.unranked(g, q))}
+	}
+	var k ranking
+	if err == nil {
+		k, err = rankCells(cells, lost, r.Study.Design.Confidence)
+	}
 	if err != nil {
 		return verdictLine{Best: fmt.Sprintf("%s: not compared: %v.", head, err)}
 	}
@@ -273,12 +280,15 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 	if k.median {
 		text += " (medians, since " + k.medianWhy() + ")"
 	}
-	var failed []float64
-	for _, c := range k.cells {
-		failed = append(failed, stat.Pooled(r.Treatments[c.Treatment].failed).Of())
+	if lost.unseen() {
+		var failed []float64
+		for _, c := range k.cells {
+			failed = append(failed, lost.share(c))
+		}
+		text += ofAnswered(q.response, failed) + " (by answered requests alone: the exchanges that tell of all are not read " +
+			"here)"
 	}
-	text += ofAnswered(q.response, failed)
-	if best.HasFloor {
+	if best.HasFloor && !lost.known() {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
 	same, others := k.others(func(treatment int) string { return r.nameIn(g, treatment) })
@@ -298,20 +308,23 @@ func ofAnswered(response string, failed []float64) string {
 		!(slices.Max(failed)-slices.Min(failed) >= muchFailed) {
 		return ""
 	}
-	percent := func(failed float64) string { return fmt.Sprintf("%.3g %%", 100*(1-failed)) }
-	others := percent(slices.Max(failed[1:]))
-	if most := percent(slices.Min(failed[1:])); most != others {
+	others := answeredPercent(slices.Max(failed[1:]))
+	if most := answeredPercent(slices.Min(failed[1:])); most != others {
 		others += " to " + most
 	}
-	return fmt.Sprintf(", of the %s of its requests that were answered (others: %s)", percent(failed[0]), others)
+	return fmt.Sprintf(", of the %s of its requests that were answered (others: %s)", answeredPercent(failed[0]), others)
 }
+
+func answeredPercent(failed float64) string { return fmt.Sprintf("%.3g %%", 100*(1-failed)) }
 
 // unranked names the treatments of a group that have no figure to be ranked by: one of them may be the best.
 func (r *Report) unranked(g group, q question) string {
-	var few, lacking []string
+	var few, lacking, failing []string
 	for _, i := range g.treatments {
 		c, ok := r.Cell(i, q.side, q.response)
 		switch t := r.Treatments[i]; {
+		case ok && len(c.replicates()) > 1 && c.medianFails():
+			failing = append(failing, fmt.Sprintf("%s (%s failed)", r.nameIn(g, i), percentFailed(stat.Pooled(t.failed).Of())))
 		case ok && len(c.replicates()) > 1 || t.Wanted < 2:
 		case t.Valid < 2:
 			few = append(few, r.nameIn(g, i))
@@ -325,6 +338,9 @@ func (r *Report) unranked(g group, q question) string {
 	}
 	if len(lacking) > 0 {
 		text += "; not ranked, since fewer than two of its trials have the figure: " + list(lacking, mostNames)
+	}
+	if len(failing) > 0 {
+		text += "; not ranked, since the median among all requests of a trial is one that failed: " + list(failing, mostNames)
 	}
 	return text
 }

@@ -128,7 +128,7 @@
       const at = (r, share) => r.q[data.shares.indexOf(share)];
       const reach = all.flatMap((r) => [at(r, 0.001), at(r, 0.999)]), log = isLog(reach);
       const x = scale(reach, p.unit, width - 50, log);
-      const points = all.flatMap((r) => r.q.map((v, i) => ({ x: v, y: data.shares[i], t: r.t, says: `${name(r.t)}\n${percent(data.shares[i])} of ${r.requests} requests within\n${format(v, p.unit)}` }))).filter((d) => d.x !== null && (!log || d.x > 0));
+      const points = all.flatMap((r) => r.q.map((v, i) => ({ x: v, y: data.shares[i], t: r.t, says: `${name(r.t)}\n${percent(data.shares[i])} of ${r.requests} requests within\n${format(v, p.unit)}${r.lacks ? "\n" + r.lacks : ""}` }))).filter((d) => d.x !== null && (!log || d.x > 0));
       const inside = points.filter((d) => d.x >= x.lo && d.x <= x.hi);
       return Plot.plot({
         ...base(width, `${p.title}: share of requests within a value, ${all.length} treatments`), height: 340, marginLeft: 46, marginRight: 14, x: x.is,
@@ -174,7 +174,7 @@
   const phaseColor = { "warm-up": "var(--floor)", idle: "var(--soft)", "measured run": "var(--good)" };
   const says = {
     trials: () => `Every point is a trial; bars are intervals of the ${centers(rows())} of trials${centers(rows()) === "mean or median" ? ", as the title says" : ""}.`,
-    distribution: () => `All requests of each treatment's valid trials: the share of requests within a value. It shows what a single request may take, and has no interval. The axis ends at ${percent(0.999)}.`,
+    distribution: () => `All requests of each treatment's valid trials: the share of requests within a value. It shows what a single request may take, and has no interval. The axis ends at ${percent(0.999)}.${rows().filter((r) => r.lacks).map((r) => ` ${name(r.t)}: ${r.lacks}.`).join("")}`,
     course: () => "From the first request of the recorded run to the last: the mean of the trials. With three treatments or fewer, the band spans the lowest to the highest trial.",
     power: () => {
       const x = data.traces[state.trace];

@@ -1,0 +1,234 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// The time of a request that failed is nobody's: who loses the slow ones would look quick by those that were answered.
+// So where requests of a treatment failed, treatments are ranked by medians among all requests, of which those that
+// failed are the slowest, as choose and compare have it; and where more of the requests of one failed than of another,
+// the same sentence says so.
+
+// losses are the requests that failed of cells of one time of requests. nil: none did.
+type losses struct {
+	failed     map[*Cell][]stat.Share // by trial
+	centers    map[*Cell]stat.Summary // of medians among all requests; none: nobody knows them
+	confidence float64
+}
+
+// lossesOf finds the losses of cells of one response. It leaves out the cells whose median is a request that failed.
+func (r *Report) lossesOf(cells []*Cell) (*losses, []*Cell, error) {
+	failed := false
+	unseen := false
+	for _, c := range cells {
+		failed = failed || c.ofAnswered() && stat.Pooled(r.Treatments[c.Treatment].failed).Hits > 0
+		unseen = unseen || slices.ContainsFunc(c.replicates(), func(p Point) bool { return math.IsNaN(p.AllMedian) })
+	}
+	if !failed {
+		return nil, cells, nil
+	}
+	l := &losses{failed: map[*Cell][]stat.Share{}, confidence: r.Study.Design.Confidence}
+	for _, c := range cells {
+		l.failed[c] = r.Treatments[c.Treatment].failed
+	}
+	if unseen {
+		return l, cells, nil
+	}
+	cells = slices.DeleteFunc(slices.Clone(cells), (*Cell).medianFails)
+	l.centers = map[*Cell]stat.Summary{}
+	for _, c := range cells {
+		s, err := c.medianOfAll(l.confidence)
+		if err != nil {
+			return nil, nil, err
+		}
+		l.centers[c] = s
+	}
+	return l, cells, nil
+}
+
+// groupLosses are those of a response of the clients of a group.
+func (r *Report) groupLosses(g group, response string) *losses {
+	var cells []*Cell
+	for _, i := range g.treatments {
+		if c, ok := r.Cell(i, measure.Client, response); ok {
+			cells = append(cells, c)
+		}
+	}
+	l, _, err := r.lossesOf(cells)
+	if err != nil {
+		return nil
+	}
+	return l
+}
+
+// ofAnswered reports whether only requests that were answered have a value of a cell.
+func (c *Cell) ofAnswered() bool { return c.Side == measure.Client && advise.OfAnswered(c.Response) }
+
+// medianFails reports whether the median of some trial, among all its requests, is one that failed.
+func (c *Cell) medianFails() bool {
+	return slices.ContainsFunc(c.replicates(), func(p Point) bool { return math.IsInf(p.AllMedian, 1) })
+}
+
+// allMedian and allP95 are those among all requests of a trial.
+func (p Point) allMedian() float64 { return cmp.Or(p.AllMedian, p.Median) }
+func (p Point) allP95() float64    { return cmp.Or(p.AllP95, p.P95) }
+
+// medianOfAll is the median of trial medians among all requests; of benches the mean of their units, as Cell.Median.
+func (c *Cell) medianOfAll(confidence float64) (stat.Summary, error) {
+	var values []float64
+	for _, p := range c.replicates() {
+		values = append(values, p.allMedian())
+	}
+	if c.on != nil {
+		return stat.PositiveMeanOfUnits(values, confidence)
+	}
+	return stat.Median(values, confidence)
+}
+
+// known reports whether treatments are ranked by medians among all requests.
+func (l *losses) known() bool { return l != nil && l.centers != nil }
+
+// unseen reports whether requests failed, and nobody knows where among all of them a median lies.
+func (l *losses) unseen() bool { return l != nil && l.centers == nil }
+
+// share is that of the requests of a cell that failed.
+func (l *losses) share(c *Cell) float64 { return stat.Pooled(l.failed[c]).Of() }
+
+// flatters reports whether means of the answered requests call the worse one of two so that fails fewer of its
+// requests: the other one may have given up the slow ones.
+func (l *losses) flatters(c, best *Cell, worse bool) bool {
+	if l == nil {
+		return false
+	}
+	if worse {
+		return l.share(c) < l.share(best)
+	}
+	return l.share(best) < l.share(c)
+}
+
+// ofBest says that a larger share of the requests of the best failed than of another, beyond chance as compare judges
+// it; empty: it did not.
+func (l *losses) ofBest(best, c *Cell, name, other string) string {
+	if l == nil {
+		return ""
+	}
+	of := func(c *Cell) []advise.Attempts {
+		return []advise.Attempts{{Failed: l.failed[c], Waiting: c.Waiting}}
+	}
+	judged := advise.FailuresOfTrials(of(c), of(best), l.confidence)
+	if len(judged) == 0 || judged[0].Verdict == stat.Contradicted {
+		return ""
+	}
+	text := fmt.Sprintf("%s of the requests of %s failed, and %s of those of %s", percentFailed(l.share(best)), name,
+		percentFailed(l.share(c)), other)
+	if judged[0].Verdict == stat.Undecided {
+		text += " (perhaps by chance: " + judged[0].Open() + ")"
+	}
+	return text
+}
+
+func percentFailed(share float64) string {
+	if share == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.3g %%", 100*share)
+}
+
+// failedOf is the share of the requests of a cell that failed, and so have no value of it; 0: none did, or each has one.
+func (r *Report) failedOf(c *Cell) float64 {
+	if all := stat.Pooled(r.Treatments[c.Treatment].failed); c.ofAnswered() && all.Hits > 0 {
+		return all.Of()
+	}
+	return 0
+}
+
+// besideFigure stands in pictures before what is said besides a figure.
+const besideFigure = " · "
+
+// notInIt says in a picture how many requests failed, and so are not in the figure; empty: none.
+func (r *Report) notInIt(c *Cell) string {
+	if share := r.failedOf(c); share > 0 {
+		return besideFigure + percentFailed(share) + " failed, not in it"
+	}
+	return ""
+}
+
+// rankAll makes the analysis of a time that of medians among all requests where some failed, those as the slowest;
+// false: it has none, which it says.
+func (r *Report) rankAll(e *Effects, t *stat.Table, series []advise.Series) bool {
+	if !slices.ContainsFunc(series, lostSome) {
+		return true
+	}
+	for i, s := range series {
+		trials := slices.Clone(s.Trials)
+		for j := range trials {
+			x := &trials[j]
+			x.Mean = cmp.Or(x.AllMedian, x.Median)
+			why := ""
+			if math.IsNaN(x.Mean) {
+				why = "requests failed, and the exchanges that tell of all of them are not read here"
+			} else if math.IsInf(x.Mean, 1) {
+				why = "among all requests of a trial of " + s.Name() + " the median is one that failed"
+			}
+			if why != "" {
+				e.Warnings = append(e.Warnings, "levels are not compared: "+why)
+				return false
+			}
+		}
+		series[i].Trials = trials
+	}
+	e.Medians = true
+	e.Warnings = append(e.Warnings, "requests failed: medians among all requests are compared, with those as the slowest")
+	for i := range t.Rows {
+		x := &t.Rows[i]
+		at := slices.IndexFunc(series, func(s advise.Series) bool { return slices.Equal(s.Levels, x.Levels) })
+		k := slices.IndexFunc(series[at].Trials, func(y advise.TrialSummary) bool { return fmt.Sprint(y.Block) == x.Block })
+		x.Y = series[at].Trials[k].Mean
+	}
+	return true
+}
+
+// lostSome reports whether a series is a time of requests of which some failed.
+func lostSome(s advise.Series) bool {
+	return s.Side == measure.Client && s.Failed > 0 && advise.OfAnswered(s.Response)
+}
+
+// levelLosses says whether levels are compared by medians among all requests, and that more of those of the best one
+// failed.
+func (r *Report) levelLosses(series []advise.Series, factor string, x LevelContrast) (ofAll bool, fails string) {
+	if !slices.ContainsFunc(series, lostSome) {
+		return false, ""
+	}
+	l := losses{failed: map[*Cell][]stat.Share{}, confidence: r.Study.Design.Confidence}
+	best, other := &Cell{}, &Cell{}
+	for _, s := range series {
+		at := map[string]*Cell{x.Best: best, x.Other: other}[s.Level(factor)]
+		if at == nil {
+			continue
+		}
+		at.Waiting = max(at.Waiting, s.Waiting)
+		for _, t := range r.Treatments {
+			if slices.Equal(t.Levels, s.Levels) {
+				l.failed[at] = append(l.failed[at], t.failed...)
+			}
+		}
+	}
+	return true, l.ofBest(best, other, x.best(), x.other())
+}
+
+// Sentence says what the contrast means, as "rest answers 2.2 times sooner than soap (2.1 to 2.3; published 2.2)".
+func (c LevelContrast) Sentence(p Panel, confidence float64) string {
+	said := c.sentence(p, confidence)
+	if c.Fails != "" {
+		said = strings.TrimSuffix(said, ".") + "; yet " + c.Fails + "."
+	}
+	return said
+}
