@@ -55,7 +55,8 @@ func (c Claim) stated() string {
 	case "interaction":
 		return fmt.Sprintf("which %s is lower depends on %s", c.Interaction[0], c.Interaction[1])
 	case "equivalent":
-		return fmt.Sprintf("%s and %s alike within %g %%", c.Equivalent[0], c.Equivalent[1], 100*float64(c.Within))
+		return fmt.Sprintf("%s and %s alike: neither over %g %% below the other", c.Equivalent[0], c.Equivalent[1],
+			100*float64(c.Within))
 	}
 	return c.ID
 }
