@@ -23,7 +23,7 @@ func (c Comparison) OfTicks(a, b []float64) Comparison {
 		return c
 	}
 	n, m := len(a), len(b)
-	t := &ticks{a: meanOf(a), step: stepOf(slices.Concat(a, b)), sure: 1, p: math.Pow(2, float64(1-n))}
+	t := &ticks{a: meanOf(a), step: StepOf(slices.Concat(a, b)), sure: 1, p: math.Pow(2, float64(1-n))}
 	if t.b = t.a - c.Estimate; m > 0 {
 		t.b, t.sure = meanOf(b), 2
 		if !c.paired {
@@ -84,8 +84,9 @@ func (c Comparison) Ticks(alpha float64) (decide int, ok bool) {
 // waysToDeal is n over k.
 func waysToDeal(n, k int) float64 { return math.Exp(logChoose(n, k)) }
 
-// stepOf is the greatest number of which all values are multiples, by Euclid's algorithm.
-func stepOf(xs []float64) float64 {
+// StepOf is the greatest number of which all values are multiples, by Euclid's algorithm: the largest step that a clock
+// can have that shows them. 0: all are 0.
+func StepOf(xs []float64) float64 {
 	step := 0.0
 	for _, x := range xs {
 		x = math.Abs(x)

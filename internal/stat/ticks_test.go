@@ -14,7 +14,7 @@ func TestStepOf(t *testing.T) {
 	}{{[]float64{43e-9, 42e-9}, 1e-9}, {[]float64{0.01, 0.02}, 0.01}, {[]float64{0.02, 0.05, 0.05}, 0.01},
 		{[]float64{1e-3, 1e-3}, 1e-3}, {[]float64{0, 0.01}, 0.01}, {[]float64{130e-9, 43e-9}, 1e-9},
 		{[]float64{0.3, 0.1}, 0.1}, {[]float64{4.5e-8, 4.3e-8}, 1e-9}, {[]float64{0, 0}, 0}} {
-		if got := stepOf(tt.values); math.Abs(got-tt.want) > 1e-6*tt.want {
+		if got := StepOf(tt.values); math.Abs(got-tt.want) > 1e-6*tt.want {
 			t.Errorf("%v: got %g, want %g", tt.values, got, tt.want)
 		}
 	}

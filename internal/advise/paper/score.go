@@ -21,6 +21,9 @@ type Evidence struct {
 
 	why  string       // there is none
 	both [2][]float64 // of a difference: both sides, paired by block
+
+	alike int     // blocks that are all alike, of a figure that a clock gave; 0: they have a spread, or are counted
+	off   float64 // by how much the steps of that clock may have shifted it
 }
 
 // even is what the figure is where both sides are equal.

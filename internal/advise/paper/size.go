@@ -83,11 +83,16 @@ func (j *Judged) joinSize() {
 // can explain: of a ratio it may have made wide times as much, or wide times as little; either side of a difference may
 // be too long by that.
 func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, err error) {
-	if j.wide <= 1 {
-		return f.Between(lo, hi)
-	}
 	above, below := j.outside(f, lo, hi)
 	outside = min(above, below)
+	if lo, hi = f.farther(lo, true), f.farther(hi, false); lo >= hi {
+		return 1, outside, nil
+	}
+	defer func() { inside = max(inside, f.chance()) }()
+	if j.wide <= 1 {
+		inside, _, err = f.Between(lo, hi)
+		return inside, outside, err
+	}
 	if f.Kind != "ratio" {
 		inside, err = f.withinSpared(j.wide, lo, hi)
 		return inside, outside, err
@@ -102,9 +107,10 @@ func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, er
 // outside are the p of f above bounds, and below them, by more than waiting for a CPU can explain.
 func (j *Judged) outside(f Evidence, lo, hi float64) (above, below float64) {
 	least, most := f.Comparison, f.Comparison
+	lo, hi = f.farther(lo, false), f.farther(hi, true)
 	switch {
 	case j.wide <= 1:
-	case f.Kind == "ratio":
+	case f.Kind == "ratio" || f.Kind == "share":
 		lo, hi = lo/j.wide, hi*j.wide
 	default:
 		var ok bool
@@ -114,7 +120,7 @@ func (j *Judged) outside(f Evidence, lo, hi float64) (above, below float64) {
 	}
 	above, _ = least.Beyond(hi)
 	_, below = most.Beyond(lo)
-	return above, below
+	return max(above, f.chance()), max(below, f.chance())
 }
 
 // withinSpared is the p of a difference within bounds that waiting for a CPU does not explain.

@@ -19,6 +19,10 @@ func (t *tester) ratio(a, b selection) Evidence {
 		return t.difference(a, b)
 	}
 	f := figure("ratio", "", c, err, len(xs))
+	if f.why == "" && (a.ticks() || b.ticks()) {
+		off := offRatio(stepOf(xs, ys), xs, ys, [2]int{len(a.responses), len(b.responses)})
+		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
+	}
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, geometric, stat.RatioPaired)
 		f.why = disagreement(f.Strata)
@@ -45,6 +49,10 @@ func (t *tester) difference(a, b selection) Evidence {
 	}
 	f := figure("difference", unit, c, err, len(xs))
 	f.both = both
+	if f.why == "" && (a.ticks() || b.ticks()) {
+		off := offDifference(stepOf(xs, ys), [2]int{len(a.responses), len(b.responses)})
+		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
+	}
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, arithmetic, stat.DifferencePaired)
 	}
@@ -195,7 +203,11 @@ func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evi
 		}
 	}
 	c, err := stat.One(slopes, t.confidence)
-	return figure("slope", "", c, err, len(slopes))
+	f := figure("slope", "", c, err, len(slopes))
+	if f.why == "" && slices.ContainsFunc(picks, selection.ticks) {
+		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), t.confidence)
+	}
+	return f
 }
 
 // slopeOf is the least-squares slope in one block, if it has all levels.

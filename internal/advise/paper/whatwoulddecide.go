@@ -172,7 +172,7 @@ func (j *Judged) trials(alpha float64) (int, string) {
 	}
 	for _, p := range j.Parts {
 		if p.Why != "" {
-			return 0, "at least 2 blocks of every treatment, preferably 10"
+			return 0, fmt.Sprintf("at least %d blocks of every treatment, preferably 10", max(2, p.leastBlocks(alpha)))
 		}
 		n := p.blocks(bounds(p), alpha)
 		have = max(have, p.Ours.N[0])
@@ -209,6 +209,14 @@ func twoDigits(n int) int {
 	return (n + step - 1) / step * step
 }
 
+// leastBlocks is how many decide a part without spread; 0: it has one.
+func (p Part) leastBlocks(alpha float64) int {
+	if p.Ours.alike == 0 {
+		return 0
+	}
+	return stepsNeed(alpha)
+}
+
 // blocks is how many decide on which side of the nearest bound a figure lies; 0: that cannot be said.
 func (p Part) blocks(bounds []float64, alpha float64) int {
 	gap := math.Inf(1)
@@ -221,6 +229,12 @@ func (p Part) blocks(bounds []float64, alpha float64) int {
 	}
 	if p.Ours.Kind == "spread ratio" || p.Ours.Method == "" || math.IsNaN(gap) || math.IsInf(gap, 0) {
 		return 0
+	}
+	if p.Ours.alike > 0 {
+		if gap == 0 {
+			return 0
+		}
+		return stepsNeed(alpha)
 	}
 	n, err := stat.Blocks(p.Ours.SD(), p.Ours.DF, gap, alpha, power)
 	if err != nil {

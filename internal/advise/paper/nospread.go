@@ -1,0 +1,131 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// A clock, or a meter, shows its steps: trials that are all alike have a spread that it does not show, and each value is
+// off by a step at most. So of a figure without spread that is measured, and not counted, the blocks are counted: that
+// all of n lie on one side of a bound has a p of 2^(1-n), as of tosses of a coin that all fall alike. What lies within
+// its steps of a bound other than that of equals is not decided at all: two times that are read by one clock have the
+// right order, and not the right ratio.
+
+// stepped notes that f has no spread, as where a clock ticks: no interval, or differences that are alike in all blocks.
+// off is by how much its steps may have shifted it: the logarithm of a ratio, else in its unit. Of too few blocks it
+// decides nothing.
+func (f Evidence) stepped(blocks int, alike bool, off, confidence float64) Evidence {
+	if f.why != "" || f.Lo != f.Hi && !alike {
+		return f
+	}
+	f.alike, f.off = blocks, off
+	if least := stepsNeed(1 - confidence); blocks < least {
+		f.why = fmt.Sprintf("no trial differs from its fellows, as where a clock ticks: such a figure is decided by %d "+
+			"blocks at the least, and there are %d", least, blocks)
+	}
+	return f
+}
+
+// stepsNeed is how many blocks that are all alike decide at a level.
+func stepsNeed(alpha float64) int {
+	n := 2
+	for math.Pow(2, float64(1-n)) >= alpha && n < Practical {
+		n++
+	}
+	return n
+}
+
+// chance is the p below which no answer of f lies.
+func (f Evidence) chance() float64 {
+	if f.alike == 0 {
+		return 0
+	}
+	return math.Pow(2, float64(1-f.alike))
+}
+
+// farther is a bound beyond which f lies whatever the steps of its clock hide: upwards, or downwards.
+func (f Evidence) farther(bound float64, up bool) float64 {
+	if f.off == 0 || bound == f.even() && f.Kind != "share" {
+		return bound
+	}
+	off := f.off
+	if !up {
+		off = -off
+	}
+	if f.Kind == "ratio" || f.Kind == "share" {
+		return bound * math.Exp(off)
+	}
+	return bound + off
+}
+
+// sameApart reports whether two sides differ by the same in all blocks.
+func sameApart(xs, ys [][]float64) bool {
+	const rounding = 1e-9
+	first := math.NaN()
+	for i := range xs {
+		x, y := arithmetic(xs[i]), arithmetic(ys[i])
+		if i == 0 {
+			first = x - y
+		}
+		if math.Abs(x-y-first) > rounding*max(math.Abs(x), math.Abs(y)) {
+			return false
+		}
+	}
+	return len(xs) > 0
+}
+
+// offRatio is by how much the steps of a clock may have shifted the logarithm of a ratio of values that are sums of so
+// many readings; offDifference that of a difference.
+func offRatio(step float64, xs, ys [][]float64, readings [2]int) float64 {
+	least := func(rows [][]float64) float64 { return slices.Min(slices.Concat(rows...)) }
+	return math.Log1p(float64(readings[0])*step/least(xs)) + math.Log1p(float64(readings[1])*step/least(ys))
+}
+
+func offDifference(step float64, readings [2]int) float64 {
+	return float64(readings[0]+readings[1]) * step
+}
+
+// offSlope is by how much those steps may have shifted the slope of a line through values at xs, both on a scale: each
+// is off by one, in the direction that tilts the line the most.
+func offSlope(xs []float64, picks []selection, scale func(float64) float64) float64 {
+	var ys []float64
+	for _, p := range picks {
+		for _, stratum := range p.scope.strata {
+			for _, v := range p.at(stratum) {
+				ys = append(ys, v)
+			}
+		}
+	}
+	if len(ys) == 0 {
+		return 0
+	}
+	step, least := stat.StepOf(ys), slices.Min(ys)
+	off := math.Abs(scale(least+step) - scale(least))
+	mx, tilt, sxx := arithmetic(xs), 0.0, 0.0
+	for _, x := range xs {
+		tilt, sxx = tilt+math.Abs(x-mx), sxx+(x-mx)*(x-mx)
+	}
+	return off * tilt / sxx
+}
+
+// stepOf is the largest step that the clock can have that gave the values.
+func stepOf(rows ...[][]float64) float64 {
+	return stat.StepOf(slices.Concat(slices.Concat(rows...)...))
+}
+
+// ticks reports whether a clock or a meter gave what a selection stands for, and not counting.
+func (s selection) ticks() bool {
+	for _, stratum := range s.scope.strata {
+		for _, r := range s.responses {
+			for _, x := range s.scope.t.find(r, s.scope.side, stratum, s.want) {
+				if x.Ticks {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
