@@ -246,6 +246,7 @@ type Attempts struct {
 	Name            string
 	Floor           bool
 	Wanted, Valid   int
+	Unrun           int          // of those planned, trials that were never run, as where a run was interrupted
 	Failed          []stat.Share // of the requests of each valid trial
 	Recovered       [2]int       // trials whose devices recovered, of those with an outage
 	Waiting         float64      // as Series.Waiting, of the side that waited longer
@@ -257,11 +258,12 @@ func (a Attempts) Same(b Attempts) bool {
 }
 
 // A Loss is a treatment of which the new results have fewer valid trials, of
-// those planned, than the old ones had.
+// those that were run, than the old ones had.
 type Loss struct {
 	Treatment string
 	Levels    []string // of it, as the old results have them
-	Old, New  [2]int   // valid, planned; New is 0 of 0 where the treatment is missing
+	Old, New  [2]int   // valid, run; New is 0 of 0 where the treatment is missing, or none of its trials was run
+	Unrun     int      // trials of the new results, none of which was run; 0: some were, or the treatment is missing
 	Recovered bool     // they are valid, and their devices did not recover; Old, New: recovered, with an outage
 	// P is that of Fisher's exact test, two-sided, Holm over the treatments. Chance says that it may explain the loss;
 	// waiting for a CPU may have kept devices from recovering, too.
@@ -273,6 +275,10 @@ func (l Loss) String() string {
 	if l.Recovered {
 		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d): %s (p %.2g, Fisher's exact test)",
 			l.Treatment, l.New[0], l.New[1], l.Old[0], l.Old[1], l.means(), l.P)
+	}
+	if l.Unrun > 0 {
+		return fmt.Sprintf("%s: none of its %s was run (before: %s): %s", l.Treatment, plural.Count(l.Unrun, "trial"),
+			plural.Count(l.Old[0], "valid trial"), l.Open())
 	}
 	if l.New[1] == 0 {
 		return fmt.Sprintf("%s is missing (before: %s)", l.Treatment, plural.Count(l.Old[0], "valid trial"))
@@ -294,6 +300,9 @@ func (l Loss) means() string {
 
 // Open says why a loss is no answer.
 func (l Loss) Open() string {
+	if l.Unrun > 0 {
+		return "finish the run"
+	}
 	if l.waited {
 		return "waiting for a CPU may explain it; measure again on a quieter machine"
 	}
@@ -302,15 +311,16 @@ func (l Loss) Open() string {
 
 // Verdict of a loss is confirmed, a change for the worse, unless chance may explain it.
 func (l Loss) Verdict() stat.Verdict {
-	if l.Chance {
+	if l.Chance || l.Unrun > 0 {
 		return stat.Undecided
 	}
 	return stat.Confirmed
 }
 
-// Losses lists the treatments, floors aside, that lost trials: a larger share is
-// invalid or was not run, or the treatment is missing, or in a smaller share devices recovered. A trial may be lost by
-// chance, as often as it was tried, and devices may recover by chance; that none is left is an answer.
+// Losses lists the treatments, floors aside, that lost trials: a larger share of those that were run is
+// invalid, or the treatment is missing, or in a smaller share devices recovered. A trial may be lost by
+// chance, as often as it was tried, and devices may recover by chance; that none is left is an answer. What a run that
+// was interrupted left out is no loss: where it is all trials of a treatment, nothing is known of that.
 func Losses(old, new []Attempts, confidence float64) []Loss {
 	var out []Loss
 	var ps []float64 // NaN: not tested
@@ -325,12 +335,15 @@ func Losses(old, new []Attempts, confidence float64) []Loss {
 		if a.Floor || a.Valid == 0 {
 			continue
 		}
-		l := Loss{Treatment: a.Name, Levels: a.Levels, Old: [2]int{a.Valid, a.Wanted}}
+		l := Loss{Treatment: a.Name, Levels: a.Levels, Old: [2]int{a.Valid, a.Wanted - a.Unrun}}
 		i := slices.IndexFunc(new, a.Same)
 		if i >= 0 {
-			l.New = [2]int{new[i].Valid, new[i].Wanted}
+			if l.New = [2]int{new[i].Valid, new[i].Wanted - new[i].Unrun}; l.New[1] == 0 {
+				l.Unrun = new[i].Unrun
+			}
 		}
-		if all := l.Old[0] == l.Old[1] && l.New[0] == l.New[1]; i < 0 || !all { // one of which all are valid tests nothing
+		all := l.Old[0] == l.Old[1] && l.New[0] == l.New[1] // one of which all are valid tests nothing
+		if i < 0 || l.Unrun > 0 || !all {
 			add(l)
 		}
 		if i < 0 || new[i].Recovered[1] == 0 || a.Recovered[1] == 0 {

@@ -73,8 +73,11 @@ func (c Repeated) Text(w io.Writer) error {
 		}
 	}
 	for _, l := range c.Lost {
-		wrap(&b, "! lost trials: "+l.String()+"; those that are left may be the better ones, so the whole does not agree",
-			"  ")
+		better := "; those that are left may be the better ones, so the whole does not agree"
+		if l.Unrun > 0 {
+			better = ", so the whole does not agree"
+		}
+		wrap(&b, "! lost trials: "+l.String()+better, "  ")
 	}
 	if len(c.Gone) > 0 {
 		wrap(&b, "! not measured again, so the whole does not agree: "+list(c.Gone, mostNames), "  ")

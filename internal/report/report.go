@@ -73,6 +73,7 @@ type Treatment struct {
 	Wanted int    // trials planned
 	Valid  int
 
+	unrun     int // of the trials planned: never begun, or interrupted
 	setup     *study.Setup
 	failed    []stat.Share // of the requests of each valid trial
 	drift     float64      // RTT of the last third of a trial over that of its first, where they differ; 0: they do not
@@ -219,8 +220,11 @@ func (r *Report) treatments() error {
 			continue
 		}
 		r.Treatments[i].Wanted++ // by the ledger: a precision adds blocks that the study does not have
-		if t.State == store.Valid {
+		switch t.State {
+		case store.Valid:
 			r.Treatments[i].Valid++
+		case store.Planned, store.Running:
+			r.Treatments[i].unrun++
 		}
 	}
 	return nil

@@ -48,6 +48,7 @@ type world struct {
 	exact   func(at map[string]string, block int) []store.Result  // nil: drawn from value
 	bench   func(block int) store.Bench                           // nil: the study runs alone
 	lacks   func(at map[string]string, block int) bool            // its bench cannot run it; nil: all can
+	unrun   func(at map[string]string, block int) bool            // the run was interrupted before it; nil: before none
 	refused func(at map[string]string, block int) []store.Quality // what is noted of a first, invalid attempt; nil: none
 }
 
@@ -80,6 +81,9 @@ func (w world) write(t testing.TB, file string) string {
 			if err := st.Lack(trial.ID, "java is missing"); err != nil {
 				t.Fatal(err)
 			}
+			continue
+		}
+		if w.unrun != nil && w.unrun(at, trial.Block) {
 			continue
 		}
 		results := resultsOf(at, trial.Block, w.value, w.method)

@@ -20,11 +20,14 @@ func (c Compared) whyUndecided() string {
 	}
 	for _, l := range c.Lost {
 		if l.Verdict() == stat.Undecided {
-			what := "valid trials are missing"
-			if l.Recovered {
-				what = "devices recovered in fewer trials"
+			what := "valid trials are missing, but "
+			switch {
+			case l.Recovered:
+				what = "devices recovered in fewer trials, but "
+			case l.Unrun > 0:
+				what = "of a treatment no trial was run yet; "
 			}
-			say(what + ", but " + l.Open())
+			say(what + l.Open())
 		}
 	}
 	for _, f := range c.Failed {
