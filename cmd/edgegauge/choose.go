@@ -37,7 +37,8 @@ how many may fail, such as 'failed_share < 1%'. Medians and p95 are of all reque
 slowest.
 --need 'battery > 5y' is a requirement on what forecast models, with --battery, --link and --period; the whole interval
 must meet it. Each link, device, service, message and load has a verdict of its own, unless --across is given. The exit
-code is 1 if, in one of them, no treatment meets the requirements beyond doubt.`,
+code is 1 if, in one of them, no treatment meets the requirements beyond doubt, or so many requests of each failed that
+the figure to rank by is one of them: the nearest figure that exists is named.`,
 		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
 			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'\n  edgegauge choose " +
 			"results/latest --minimize rtt --need 'battery > 1y' --battery 2xAA --link nb-iot --period 1h",
@@ -57,7 +58,10 @@ code is 1 if, in one of them, no treatment meets the requirements beyond doubt.`
 			if err := write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if !out.Met() {
+			switch {
+			case out.Unranked:
+				return exit{exitWorse, errors.New("not everywhere can a treatment be ranked")}
+			case !out.Met():
 				return exit{exitWorse, errors.New("no treatment meets the requirements beyond doubt")}
 			}
 			return nil
@@ -130,6 +134,7 @@ func chosen(
 	}
 	out := report.Chosen{Dir: r.Dir, Warnings: append(r.Doubts(), life.Caveats()...)}
 	var lacking error
+	var unranked []string
 	for _, l := range levels {
 		if len(needs) > 0 && !life.Has(l.Series) {
 			out.Warnings = append(out.Warnings, l.Name+": left out, since others were measured over "+f.link)
@@ -143,6 +148,9 @@ func chosen(
 		}
 		c, err := advise.Choose(l.Series, ranked, requirements, f.confidence, needs...)
 		switch {
+		case errors.Is(err, advise.ErrAllFail):
+			unranked = append(unranked, strings.TrimPrefix(l.Name+": "+err.Error(), ": "))
+			continue
 		case errors.Is(err, advise.ErrNotMeasured):
 			lacking = err
 			if l.Name != "" {
@@ -160,6 +168,10 @@ func chosen(
 		out.Levels = append(out.Levels, report.LevelChoice{Name: l.Name, Choice: c,
 			Notes: r.ChoiceNotes(l, objectives, c)})
 	}
+	if out.Unranked = len(unranked) > 0; out.Unranked && len(out.Levels) == 0 {
+		return out, exit{exitWorse, fmt.Errorf("%s: %s", r.Dir, strings.Join(unranked, "; "))}
+	}
+	out.Warnings = append(out.Warnings, unranked...)
 	if len(out.Levels) == 0 {
 		return out, exit{exitUsage, fmt.Errorf("%s: %w", r.Dir, lacking)}
 	}

@@ -1,9 +1,11 @@
 package advise
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -99,3 +101,37 @@ func doubtMeans(checks []Check) {
 			100*k.Figure.Failed, why)
 	}
 }
+
+// ErrAllFail says that of every treatment so many requests failed that a figure is one of these: none has it.
+var ErrAllFail = errors.New("no treatment can be ranked")
+
+// allFail says so in words, with the nearest figure that all have. Of each treatment it takes the term that failed.
+func allFail(all []Series, failing []Term) error {
+	var shares []string
+	for i, levels := range treatments(all) {
+		for _, s := range ofTreatment(all, levels, failing[i]) {
+			shares = append(shares, strings.TrimSpace(fmt.Sprintf("%s %.3g %%", s.Name(), 100*s.Failed)))
+		}
+	}
+	if more := len(shares) - mostShares; more > 0 {
+		shares = append(shares[:mostShares], fmt.Sprintf("and %d more", more))
+	}
+	t := failing[0]
+	nearest := t
+	nearest.Figure = "median"
+	has := t.Figure == "p95" && !slices.ContainsFunc(all, func(s Series) bool {
+		_, err := s.values(nearest.Figure)
+		return !s.Floor && nearest.Matches(s) && err != nil
+	})
+	try := fmt.Sprintf("the nearest figure that all have is %s", nearest)
+	if !has {
+		try = "ask for failed_share"
+	} else {
+		try += ", or ask for failed_share"
+	}
+	return fmt.Errorf("%w by %s: so many requests of each failed (%s) that the %s among all of them is one that failed, "+
+		"in some trial at least; %s", ErrAllFail, t, strings.Join(shares, ", "), t.Figure, try)
+}
+
+// mostShares is of how many treatments allFail says which share failed.
+const mostShares = 4

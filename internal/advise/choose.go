@@ -123,13 +123,20 @@ func Choose(all []Series, objectives []Objective, requirements []Condition, conf
 	if err := measured(all, terms); err != nil {
 		return c, err
 	}
+	var failing []Term // of each treatment left out, what is a request that failed
 	for _, levels := range treatments(all) {
 		x, err := candidate(all, levels, objectives, requirements, confidence)
 		if err != nil {
 			c.Left = append(c.Left, fmt.Sprintf("%s: %v", x.Name, err))
+			if of := (ofFailed{}); errors.As(err, &of) && !of.unseen {
+				failing = append(failing, objectives[len(x.Objectives)].Term)
+			}
 			continue
 		}
 		c.Candidates = append(c.Candidates, x)
+	}
+	if len(c.Candidates) == 0 && len(failing) > 0 && len(failing) == len(c.Left) {
+		return c, allFail(all, failing)
 	}
 	if len(c.Candidates) == 0 {
 		return c, fmt.Errorf("%w: no treatment has every requested figure: %s", ErrNotMeasured, strings.Join(c.Left, "; "))

@@ -19,6 +19,7 @@ type Chosen struct {
 	Dir      string
 	Levels   []LevelChoice
 	Warnings []string
+	Unranked bool // in some level no treatment can be ranked
 }
 
 // A LevelChoice is the choice of one level.
@@ -30,7 +31,7 @@ type LevelChoice struct {
 
 // Met reports whether every level has a treatment that meets the requirements.
 func (c Chosen) Met() bool {
-	return !slices.ContainsFunc(c.Levels, func(l LevelChoice) bool { _, ok := l.Best(); return !ok })
+	return !c.Unranked && !slices.ContainsFunc(c.Levels, func(l LevelChoice) bool { _, ok := l.Best(); return !ok })
 }
 
 // short is a treatment's name without the level that all of its table have.
