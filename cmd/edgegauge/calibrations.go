@@ -168,7 +168,7 @@ func keepCalibration(ctx context.Context, f calibration.File, out string) (calib
 	switch {
 	case err == nil:
 		f.Version = old.Version + 1
-		if err := os.Rename(out, strings.TrimSuffix(out, ".yaml")+fmt.Sprintf(".%d.yaml", old.Version)); err != nil {
+		if err := copyFile(out, strings.TrimSuffix(out, ".yaml")+fmt.Sprintf(".%d.yaml", old.Version)); err != nil {
 			return f, out, exit{exitUnmeasured, err}
 		}
 	case !errors.Is(err, os.ErrNotExist):
@@ -182,6 +182,16 @@ func keepCalibration(ctx context.Context, f calibration.File, out string) (calib
 		return f, out, exit{exitUnmeasured, err}
 	}
 	return f, out, nil
+}
+
+// copyFile keeps a file under another name, too. Renamed, it would be missing until the new one has its name, and for
+// good where that cannot be written.
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return putFile(to, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // writeCalibrated says how a machine compares with a board.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,5 +104,26 @@ func TestCalibrationsAreKeptInTurns(t *testing.T) {
 		if f, err := readCalibration(filepath.Join(dir, name)); err != nil || f.Version != version {
 			t.Errorf("%s: got version %d, %v", name, f.Version, err)
 		}
+	}
+}
+
+// A calibration is there whatever happens: where the new one cannot be written, the old one keeps its name.
+func TestACalibrationIsNeverMissing(t *testing.T) {
+	// A name so long that the file which is to replace it can have none.
+	out := filepath.Join(t.TempDir(), strings.Repeat("a", 248)+".yaml")
+	f := calibration.File{Format: calibration.Format, Version: 1, Device: "machine",
+		Entries: []calibration.Entry{{Points: []calibration.Point{{Size: 1}}}}}
+	text, err := f.Write()
+	if err == nil {
+		err = os.WriteFile(out, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = keepCalibration(t.Context(), f, out); err == nil {
+		t.Fatal("a file of that name was written")
+	}
+	if kept, err := readCalibration(out); err != nil || kept.Version != 1 {
+		t.Errorf("got version %d, %v", kept.Version, err)
 	}
 }
