@@ -38,8 +38,11 @@ func calibrations(w io.Writer) []calibration.File {
 	return out
 }
 
+// mostCalibration is how large a file of a calibration may be, in B.
+const mostCalibration = 16 << 20
+
 func readCalibration(name string) (calibration.File, error) {
-	text, err := kernel.ReadFile(name, 16<<20)
+	text, err := kernel.ReadFile(name, mostCalibration)
 	if err != nil {
 		return calibration.File{}, err
 	}
@@ -187,7 +190,7 @@ func keepCalibration(ctx context.Context, f calibration.File, out string) (calib
 // copyFile keeps a file under another name, too. Renamed, it would be missing until the new one has its name, and for
 // good where that cannot be written.
 func copyFile(from, to string) error {
-	text, err := os.ReadFile(from)
+	text, err := kernel.ReadFile(from, mostCalibration)
 	if err != nil {
 		return err
 	}

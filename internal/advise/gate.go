@@ -41,8 +41,8 @@ func (o *Outcome) test(old, new Series, confidence float64) {
 	o.tails(old, new, confidence)
 }
 
-// doubtAnswered makes the parts that are of means of answered requests meet a condition no better than medians among all
-// requests do, where fewer requests fail than failed before, or more: who answers what the other one gave up is not
+// doubtAnswered makes the parts that are of means of answered requests meet a condition no better than medians among
+// all requests do, where fewer requests fail than failed before, or more: who answers what the other one gave up is not
 // slower for it, and who gives up more is not quicker.
 func (o *Outcome) doubtAnswered(old, new Series, confidence float64) {
 	if o.Condition.Figure != "mean" || !OfAnswered(old.Response) || old.Side != measure.Client ||

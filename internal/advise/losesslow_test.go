@@ -141,9 +141,9 @@ func TestAFigureThatIsARequestThatFailed(t *testing.T) {
 	}
 }
 
-// Of equals the old version gave up its slowest requests, and the new one answers them: the mean of those that it answers
-// is higher, and it is not slower. The other way round fewer are answered, which is no gain. A version that takes half as
-// long again is found all the same.
+// Of equals the old version gave up its slowest requests, and the new one answers them: the mean of those that it
+// answers is higher, and it is not slower. The other way round fewer are answered, which is no gain. A version that
+// takes half as long again is found all the same.
 func TestWhoAnswersTheSlowOnesIsNotSlower(t *testing.T) {
 	const studies, trials, requests = 200, 8, 200
 	worse, better := mustChange(t, "rtt > 5%"), mustChange(t, "rtt < -5%")

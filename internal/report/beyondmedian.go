@@ -22,8 +22,8 @@ type veiledPairs struct {
 	pairs  *stat.AllPairs
 }
 
-// veil compares means and p95, Bonferroni over the two. Where the p95 of some trial is a request that failed, the others
-// are the luckier trials, and tell nothing.
+// veil compares means and p95, Bonferroni over the two. Where the p95 of some trial is a request that failed, the
+// others are the luckier trials, and tell nothing.
 func veil(cells []*Cell, rowsOf func(func(Point) float64) [][]float64, confidence float64) ([]veiledPairs, error) {
 	out := []veiledPairs{{figure: "mean"}, {figure: "p95"}}
 	for i, value := range []func(Point) float64{

@@ -108,6 +108,9 @@ func (h *holes) table(log bool, value func(*Cell, Point) float64) (t *stat.Incom
 			ys = append(ys, own)
 		}
 	}
+	if len(ys) == 0 {
+		return nil, row, stat.ErrNoData
+	}
 	t, err = stat.NewIncomplete(h.names, ys)
 	return t, row, err
 }

@@ -89,7 +89,9 @@ func (r *Report) aloneAs(treatment int, name string) *Report {
 func (r *Report) first(t *testing.T) (best int, plainly bool, said string) {
 	t.Helper()
 	said = r.sentencesOn(group{treatments: []int{0, 1}}, question{"rtt", "Quickest", measure.Client})[0].Best
-	best = slices.IndexFunc(r.Treatments, func(x Treatment) bool { return strings.HasPrefix(said, "Quickest: "+x.Name()+", ") })
+	best = slices.IndexFunc(r.Treatments, func(x Treatment) bool {
+		return strings.HasPrefix(said, "Quickest: "+x.Name()+", ")
+	})
 	others := r.sentencesOn(group{treatments: []int{0, 1}}, question{"rtt", "Quickest", measure.Client})[0].Others
 	return best, strings.Contains(others, "; next is ") && !strings.Contains(others, "; yet "), said + others
 }
@@ -170,7 +172,8 @@ func TestWhoLosesItsSlowRequestsIsNotRankedFirst(t *testing.T) {
 		r, quicker, slower := rand.New(rand.NewPCG(29, 32)), 0, 0
 		for range studies {
 			best, plainly, said := lossyReport(t, r, x.trials, 200, x.of).first(t)
-			says := strings.Contains(said, "a part of the requests of b is slow") || strings.Contains(said, "of a typical trial of b")
+			says := strings.Contains(said, "a part of the requests of b is slow") ||
+				strings.Contains(said, "of a typical trial of b")
 			if best == 0 && plainly || says {
 				quicker++
 			}

@@ -142,7 +142,8 @@ func percentFailed(share float64) string {
 	return fmt.Sprintf("%.3g %%", 100*share)
 }
 
-// failedOf is the share of the requests of a cell that failed, and so have no value of it; 0: none did, or each has one.
+// failedOf is the share of the requests of a cell that failed, and so have no value of it; 0: none did, or each has
+// one.
 func (r *Report) failedOf(c *Cell) float64 {
 	if all := stat.Pooled(r.Treatments[c.Treatment].failed); c.ofAnswered() && all.Hits > 0 {
 		return all.Of()

@@ -9,8 +9,9 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// Trials that a run never started, since it was interrupted, are not lost: equals of which the new run was interrupted are
-// not worse, wherever that was. A treatment of which none was run leaves it open; one whose trials failed lost them.
+// Trials that a run never started, since it was interrupted, are not lost: equals of which the new run was interrupted
+// are not worse, wherever that was. A treatment of which none was run leaves it open; one whose trials failed lost
+// them.
 func TestWhatWasNotRunIsNotLost(t *testing.T) {
 	gate, err := advise.ParseChange("rtt > 50%")
 	if err != nil {

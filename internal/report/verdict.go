@@ -285,8 +285,8 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 		for _, c := range k.cells {
 			failed = append(failed, lost.share(c))
 		}
-		text += ofAnswered(q.response, failed) + " (by answered requests alone: the exchanges that tell of all are not read " +
-			"here)"
+		text += ofAnswered(q.response, failed) + " (by answered requests alone: the exchanges that tell of all are not " +
+			"read here)"
 	}
 	if best.HasFloor && !lost.known() {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))

@@ -139,20 +139,27 @@ func (s CapacitySearch) run(f func(rate float64) float64) (CapacityStep, []Capac
 	}
 }
 
-// The interval of the whole search, its stopping included, holds the truth: of servers
-// whose margin falls in a curve, by trials that differ.
+// The interval of the whole search, its stopping included, holds the truth in 95 to 99 % of searches: of servers
+// whose margin falls in a curve, by trials that differ. That is refuted where so few, or so many, hold it as would in
+// one of 100,000 tests if the share were 95, or 99 %. Of 40,000 searches each 97.2, 98.6 and 97.5 % did: so it is
+// refuted with no seed in less than 100,000, whatever the draws are.
 func TestSearchHoldsTheTruth(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 8))
-	noises := []float64{0.005, 0.02, 0.05}
-	if testing.Short() {
-		noises = noises[:1]
+	searchesHold(t, 8, testing.Short())
+}
+
+func searchesHold(t *testing.T, seed uint64, short bool) {
+	t.Helper()
+	const least, most, chance = 0.95, 0.99, 1e-5
+	noises, n := []float64{0.005, 0.02, 0.05}, 4000
+	if short {
+		noises, n = noises[:1], 800
 	}
+	r := rand.New(rand.NewPCG(seed, 8))
 	for _, noise := range noises {
-		const n = 800
 		held, none := 0, 0
 		for i := range n {
 			s := search()
-			s.Seed = uint64(i)
+			s.Seed = seed<<32 + uint64(i)
 			step, _ := s.run(func(rate float64) float64 {
 				return (1300 - rate*math.Exp(noise*r.NormFloat64())) / 300
 			})
@@ -163,10 +170,11 @@ func TestSearchHoldsTheTruth(t *testing.T) {
 				held++
 			}
 		}
-		share := float64(held) / float64(n-none)
-		t.Logf("noise %g: %.1f %%, none %d", noise, 100*share, none)
-		if share < 0.935 || share > 0.985 || none > n/10 {
-			t.Errorf("noise %g: %.1f %% of %d intervals hold the truth, %d searches have none", noise, 100*share, n-none, none)
+		of := n - none
+		t.Logf("seed %d, noise %g: %d of %d, %.2f %%, none %d", seed, noise, held, of, 100*float64(held)/float64(of), none)
+		if few, many := 1-AtLeast(held+1, of, least), AtLeast(held, of, most); few < chance || many < chance || none > n/10 {
+			t.Errorf("seed %d, noise %g: %d of %d intervals hold the truth, of which %g to %g %% should (p %.2g, %.2g), %d "+
+				"searches have none", seed, noise, held, of, 100*least, 100*most, few, many, none)
 		}
 	}
 }

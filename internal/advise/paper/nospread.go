@@ -8,11 +8,11 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// A clock, or a meter, shows its steps: trials that are all alike have a spread that it does not show, and each value is
-// off by a step at most. So of a figure without spread that is measured, and not counted, the blocks are counted: that
-// all of n lie on one side of a bound has a p of 2^(1-n), as of tosses of a coin that all fall alike. What lies within
-// its steps of a bound other than that of equals is not decided at all: two times that are read by one clock have the
-// right order, and not the right ratio.
+// A clock, or a meter, shows its steps: trials that are all alike have a spread that it does not show, and each value
+// is off by a step at most. So of a figure without spread that is measured, and not counted, the blocks are counted:
+// that all of n lie on one side of a bound has a p of 2^(1-n), as of tosses of a coin that all fall alike. What lies
+// within its steps of a bound other than that of equals is not decided at all: two times that are read by one clock
+// have the right order, and not the right ratio.
 
 // stepped notes that f has no spread, as where a clock ticks: no interval, or differences that are alike in all blocks.
 // off is by how much its steps may have shifted it: the logarithm of a ratio, else in its unit. Of too few blocks it

@@ -37,8 +37,8 @@ func (x stepped) judge(p Paper, r *rand.Rand, blocks int) Judged {
 	return p.Judge(series, Mapping{}, 0.95).Claims[0]
 }
 
-// Where no trial differs from its fellows, a clock shows its steps and no certainty: a claim is decided from six blocks,
-// and what lies within its steps of a bound is not. The rates are those of doc/method.md.
+// Where no trial differs from its fellows, a clock shows its steps and no certainty: a claim is decided from six
+// blocks, and what lies within its steps of a bound is not. The rates are those of doc/method.md.
 func TestSteppedClaimsNeedSixBlocks(t *testing.T) {
 	p, err := Load("cloud-of-things")
 	if err != nil {
