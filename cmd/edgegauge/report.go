@@ -141,12 +141,21 @@ func writeFindings(w io.Writer, dirs []string, out string) error {
 func writeFiles(w io.Writer, files []report.File, dir string) error {
 	writes()
 	err := checkOut(dir)
+	var made []string
+	for d := filepath.Clean(dir); !exists(d); d = filepath.Dir(d) {
+		made = append(made, d)
+	}
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	defer func() { // if nothing could be written
+		for _, d := range made {
+			os.Remove(d) // unless something is in it
+		}
+	}()
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name)
 		if err := store.Replace(name, f.Write); err != nil {
