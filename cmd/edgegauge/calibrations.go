@@ -279,9 +279,9 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 
 // resumeCalibrating says how the run of a calibration that was stopped is resumed: the same command begins another.
 func resumeCalibrating(machine string, c emulationCalibrating, dir string) string {
-	again := "edgegauge run " + report.Quoted(filepath.Join(dir, "study.yaml")) + report.Sets(c.sets)
+	again := "edgegauge run " + report.QuotedPath(filepath.Join(dir, "study.yaml")) + report.Sets(c.sets)
 	return fmt.Sprintf("to resume: %s --out %s && edgegauge devices calibrate %s --against %s --from %[2]s --out %[5]s",
-		again, report.Quoted(dir), machine, report.Quoted(c.against), report.Quoted(c.out))
+		again, report.QuotedPath(dir), machine, report.Quoted(c.against), report.QuotedPath(c.out))
 }
 
 // calibrationStudy asks both devices the same, as client and as server.

@@ -33,7 +33,7 @@ func openFile(name string, kinds ...string) (*os.File, error) {
 		}
 		if exists(filepath.Join(name, "ledger.sqlite")) {
 			return nil, fmt.Errorf("%s is a folder of results; name a file; edgegauge report %s shows its statistics", name,
-				report.Quoted(name))
+				report.QuotedPath(name))
 		}
 		return nil, fmt.Errorf("%s is a folder; name a file", name)
 	}

@@ -42,7 +42,7 @@ func propose(dir string, r *report.Report) []report.Step {
 		add("measure again on a quieter machine", again)
 	case trials > 0 && r.Study.Design.Precision == 0 && !r.OfBenches():
 		add(fmt.Sprintf("about %d trials each would distinguish %s by %s", trials, pair, response),
-			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.Quoted(dir), trials))
+			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.QuotedPath(dir), trials))
 	}
 	if choice && response != "" {
 		suchAs := ""
@@ -53,9 +53,9 @@ func propose(dir string, r *report.Report) []report.Step {
 			suchAs = fmt.Sprintf(", such as --require '%s < 100ms'", response)
 		}
 		add("find the best treatment that meets your requirements"+suchAs,
-			fmt.Sprintf("edgegauge choose %s --minimize %s", report.Quoted(dir), response))
+			fmt.Sprintf("edgegauge choose %s --minimize %s", report.QuotedPath(dir), response))
 	}
-	after, gate := report.Quoted(filepath.Clean(dir)+"-after"), ""
+	after, gate := report.QuotedPath(filepath.Clean(dir)+"-after"), ""
 	if response != "" {
 		gate = fmt.Sprintf("; --fail-if '%s > 5%%' makes it a gate", response)
 	}
@@ -64,16 +64,16 @@ func propose(dir string, r *report.Report) []report.Step {
 		add("after a change, search again; the intervals of both searches tell", again+" --out "+after)
 	case versions:
 		if exists(filepath.Join(dir, report.ConfirmationFile)) {
-			add("say again what came of it", "edgegauge confirm "+report.Quoted(dir))
+			add("say again what came of it", "edgegauge confirm "+report.QuotedPath(dir))
 		} else {
-			add("judge the two versions"+gate, "edgegauge compare "+report.Quoted(dir))
+			add("judge the two versions"+gate, "edgegauge compare "+report.QuotedPath(dir))
 		}
 		add("after a change, measure both versions again", again+" --out "+after)
 	default:
 		add("after a change, measure again and compare"+gate,
-			fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.Quoted(dir)))
+			fmt.Sprintf("%s --out %s && edgegauge compare %s %[2]s", again, after, report.QuotedPath(dir)))
 	}
-	add("publish data, facts, study and report", "edgegauge publish "+report.Quoted(dir))
+	add("publish data, facts, study and report", "edgegauge publish "+report.QuotedPath(dir))
 	return steps
 }
 

@@ -257,7 +257,7 @@ func publishable(dir string) (crate.Part, error) {
 	if left {
 		again, _ := againOf(dir, r)
 		return refuse(fmt.Errorf("%s: the study has not ended; finish it first: %s --out %s", dir, again,
-			report.Quoted(dir)))
+			report.QuotedPath(dir)))
 	}
 	if damage := s.Verify(); damage != nil {
 		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))

@@ -144,8 +144,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	if like != nil {
 		a.tellEarlier(e)
 		if f.out == "" { // the same command would begin another
-			a.resume = fmt.Sprintf("run the same command again with --like %s --out %s to resume", report.Quoted(f.like),
-				report.Quoted(e.Dir))
+			a.resume = fmt.Sprintf("run the same command again with --like %s --out %s to resume", report.QuotedPath(f.like),
+				report.QuotedPath(e.Dir))
 		}
 	}
 	var watchers []func(lab.Progress)
@@ -378,7 +378,7 @@ const sameAgain = "run the same command again to resume"
 // resumes says how an experiment is resumed.
 func (a *app) resumes(e *testbed.Experiment) string {
 	if e.Lab.Plan.Study.OfVersions() { // beyond its pilot it is another study than the command begins with
-		return fmt.Sprintf("run the same command again with --out %s to resume", report.Quoted(e.Dir))
+		return fmt.Sprintf("run the same command again with --out %s to resume", report.QuotedPath(e.Dir))
 	}
 	return cmp.Or(a.resume, sameAgain)
 }

@@ -117,7 +117,7 @@ type offerJSON struct {
 func unknownStack(bed *testbed.Testbed, verb, name string) error {
 	if folder, err := filepath.Abs(name); err == nil && isStackFolder(folder) { // as one who stands in it writes
 		return fmt.Errorf("%s is the folder of a stack, not its name; write: edgegauge %s %s --stacks %s", name, verb,
-			report.Quoted(filepath.Base(folder)), report.Quoted(filepath.Dir(folder)))
+			report.Quoted(filepath.Base(folder)), report.QuotedPath(filepath.Dir(folder)))
 	}
 	return fmt.Errorf("unknown stack %q; %s", name, meant.Advice(name, bed.StackNames(),
 		"to list them: edgegauge stacks list; those of a folder of yours: --stacks FOLDER; foreign stacks are in the "+

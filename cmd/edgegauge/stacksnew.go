@@ -64,7 +64,7 @@ func stacksNewCmd(a *app) *cobra.Command {
 			}
 			check := "edgegauge stacks check " + name + " --trust"
 			if folder != "stacks" {
-				check += " --stacks " + report.Quoted(folder)
+				check += " --stacks " + report.QuotedPath(folder)
 			}
 			out := cmd.OutOrStdout()
 			if asJSON {

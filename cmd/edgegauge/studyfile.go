@@ -99,7 +99,7 @@ func studyName(file string) (string, bool) {
 func studyFolder(dir string) error {
 	if exists(filepath.Join(dir, "ledger.sqlite")) {
 		return fmt.Errorf("%s holds results; to see them: edgegauge report %s; to repeat the study: edgegauge run "+
-			"--like %[2]s", dir, report.Quoted(dir))
+			"--like %[2]s", dir, report.QuotedPath(dir))
 	}
 	switch found := studiesIn(dir); {
 	case len(found) == 0:
@@ -194,7 +194,7 @@ func notResults(path string) error {
 			return fmt.Errorf("%s: no such directory; did you mean %s?", path, in)
 		}
 		if filepath.Ext(path) == ".json" {
-			return fmt.Errorf("%s: no such file; edgegauge probe URL --json > %s makes one", path, report.Quoted(path))
+			return fmt.Errorf("%s: no such file; edgegauge probe URL --json > %s makes one", path, report.QuotedPath(path))
 		}
 		return fmt.Errorf("%s: no such directory; name one that edgegauge run wrote, such as results/latest", path)
 	case !info.IsDir() && exists(filepath.Join(filepath.Dir(path), "ledger.sqlite")):
@@ -208,7 +208,7 @@ func notResults(path string) error {
 			return fmt.Errorf("%s is a study, not results; did you mean %s?", path,
 				filepath.Join("results", name, fmt.Sprintf("%03d", newest)))
 		}
-		return fmt.Errorf("%s is a study, not results; measure it first: edgegauge run %s", path, report.Quoted(path))
+		return fmt.Errorf("%s is a study, not results; measure it first: edgegauge run %s", path, report.QuotedPath(path))
 	}
 	for _, inside := range []string{"latest", fmt.Sprintf("%03d", testbed.LastNumber(path))} {
 		if in := filepath.Join(path, inside); exists(filepath.Join(in, "ledger.sqlite")) {

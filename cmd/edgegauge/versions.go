@@ -111,7 +111,7 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		if err := size.print(w); err != nil {
 			return none, err
 		}
-		_, err := fmt.Fprintf(w, "without --plan, the same command with --out %s runs the rest\n", report.Quoted(dir))
+		_, err := fmt.Fprintf(w, "without --plan, the same command with --out %s runs the rest\n", report.QuotedPath(dir))
 		return none, err
 	}
 	fmt.Fprintln(a.notes(), size)

@@ -31,7 +31,7 @@ func lost(o lab.Outcome, dir string, retries int) error {
 	} else {
 		fmt.Fprintf(&b, "\n  retries is %d: a trial is given up after %s; fix the cause and run the same command "+
 			"again with --set retries=%d --out %s: the search resumes", retries,
-			plural.Count(retries+1, "invalid attempt"), min(2*retries+1, 100), printable.Quoted(dir))
+			plural.Count(retries+1, "invalid attempt"), min(2*retries+1, 100), printable.QuotedPath(dir))
 	}
 	return errors.New(b.String())
 }

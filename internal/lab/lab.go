@@ -225,7 +225,7 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 		r := c.Plan.Study.Retries
 		advice = append(advice, fmt.Sprintf("retries is %d: a trial is abandoned after %d invalid attempts; to retry the %d "+
 			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, r+1, n, 2*r+1,
-			printable.Quoted(c.Store.Dir())))
+			printable.QuotedPath(c.Store.Dir())))
 	}
 	if refused > 0 {
 		advice = append(advice, "a trial with more failures than the study allows is not run again, since the lucky trials "+

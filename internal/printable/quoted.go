@@ -30,3 +30,11 @@ func Quoted(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// QuotedPath is a file or folder as a word of a command: one whose name begins as a flag does has ./ in front.
+func QuotedPath(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return Quoted(path)
+}

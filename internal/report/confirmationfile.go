@@ -48,7 +48,7 @@ func (c Confirms) Again() string {
 		if dir == "" || dir[0] == '-' {
 			return unknown
 		}
-		return Quoted(dir)
+		return QuotedPath(dir)
 	}
 	base := "VERSION"
 	if IsCommit(c.Base) {

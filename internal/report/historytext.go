@@ -108,7 +108,7 @@ func (h History) Suspicions() []Suspicion {
 
 // Command is what measures a suspect again. base names its old version where the results do.
 func (s Suspicion) Command() string {
-	return fmt.Sprintf("edgegauge confirm %s %s --base %s --response %s", Quoted(s.Old.Dir), Quoted(s.New.Dir),
+	return fmt.Sprintf("edgegauge confirm %s %s --base %s --response %s", QuotedPath(s.Old.Dir), QuotedPath(s.New.Dir),
 		cmp.Or(s.Old.Commit(), "VERSION"), Quoted(string(s.Series.Side)+"."+s.Series.Response))
 }
 

@@ -185,7 +185,7 @@ func (r *Report) StudyIn(dir string, but ...string) string {
 		path, _, _ := strings.Cut(set, "=")
 		return slices.Contains(but, path)
 	})
-	return Quoted(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml"))) + Sets(sets)
+	return QuotedPath(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml"))) + Sets(sets)
 }
 
 // Sets are overrides as words of a command, a space before each; empty: there are none.
@@ -198,6 +198,9 @@ func Sets(overrides []string) (words string) {
 
 // Quoted is a word as a shell reads it.
 func Quoted(word string) string { return printable.Quoted(word) }
+
+// QuotedPath is a file or folder as a shell and a command read it, which takes it for no flag.
+func QuotedPath(path string) string { return printable.QuotedPath(path) }
 
 // bare reports whether a character means itself to a shell and in YAML.
 func bare(c rune) bool {

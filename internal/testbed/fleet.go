@@ -310,7 +310,7 @@ func (e *Experiment) Outcome() (lab.Outcome, error) {
 	}
 	if n := len(out.Missing); n > 0 {
 		out.Advice = "fix the cause and run again with more retries, such as --set retries=5 --out " +
-			printable.Quoted(e.Dir)
+			printable.QuotedPath(e.Dir)
 	}
 	for _, t := range lacking {
 		if of := fmt.Sprint(t.Treatment); !measured[of] {

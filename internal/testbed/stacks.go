@@ -81,7 +81,7 @@ func (b *Testbed) StackState(ctx context.Context, d stack.Description) string {
 func (b *Testbed) givenFor(d stack.Description) string {
 	for _, f := range b.Options.Stacks {
 		if f.Given && f.holds(d) {
-			return " --stacks " + printable.Quoted(f.Path)
+			return " --stacks " + printable.QuotedPath(f.Path)
 		}
 	}
 	return ""

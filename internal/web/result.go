@@ -75,7 +75,7 @@ func (c *reports) of(p place, whole bool) (*held, error) {
 	if treatments > mostTreatments && !c.server.static {
 		return nil, fault{http.StatusUnprocessableEntity, fmt.Sprintf("%s has %d treatments, and pages compare at most %d. "+
 			"edgegauge report %s --format csv writes the figures of all.", p.shown(), treatments, mostTreatments,
-			report.Quoted(p.shown()))}
+			report.QuotedPath(p.shown()))}
 	}
 	e := c.server.index.of([]place{p})[0]
 	h.whole = whole || h.rows <= c.most && !e.running(p)

@@ -278,7 +278,7 @@ func (r *running) read() error {
 	}
 	if n := y.Treatments(); n > mostTreatments {
 		r.Without = fmt.Sprintf("It has %d treatments: edgegauge report %s prints the figures of the trials so far.", n,
-			report.Quoted(r.Shown))
+			report.QuotedPath(r.Shown))
 	} else if err := r.summarize(s); err != nil {
 		r.Without = "The figures of the trials so far cannot be shown: " + err.Error()
 	}
