@@ -49,8 +49,13 @@ func (o *Outcome) doubtAnswered(old, new Series, confidence float64) {
 		old.Failed == new.Failed || old.Failed > new.Failed != !o.Condition.Less {
 		return
 	}
-	met := 1.0
-	if c := contrast(old, new, "median", confidence); !math.IsNaN(c.Ratio.Estimate) {
+	met, c := 1.0, contrast(old, new, "median", confidence)
+	if hides := func(t TrialSummary) bool { return t.unseen("median") }; slices.ContainsFunc(old.Trials, hides) ||
+		slices.ContainsFunc(new.Trials, hides) { // a copy: few requests that failed shift no median far
+		of := AnsweredOnly([]Series{old, new})
+		c = contrast(of[0], of[1], "median", confidence)
+	}
+	if !math.IsNaN(c.Ratio.Estimate) {
 		met, _ = o.ps(c.Ratio.Beyond)
 	}
 	for i := range o.Parts {

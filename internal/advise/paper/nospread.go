@@ -9,10 +9,10 @@ import (
 )
 
 // A clock, or a meter, shows its steps: trials that are all alike have a spread that it does not show, and each value
-// is off by a step at most. So of a figure without spread that is measured, and not counted, the blocks are counted:
-// that all of n lie on one side of a bound has a p of 2^(1-n), as of tosses of a coin that all fall alike. What lies
-// within its steps of a bound other than that of equals is not decided at all: two times that are read by one clock
-// have the right order, and not the right ratio.
+// is off by a step at most. So a figure without spread that is measured, and not counted, decides nothing by fewer than
+// six blocks. Within its steps of where both sides are equal the blocks are counted: that all of n lie on one side has a
+// p of 2^(1-n), as of tosses of a coin that all fall alike. Within its steps of another bound nothing is decided at all:
+// two times that are read by one clock have the right order, and not the right ratio.
 
 // stepped notes that f has no spread, as where a clock ticks: no interval, or differences that are alike in all blocks.
 // off is by how much its steps may have shifted it: the logarithm of a ratio, else in its unit. Of too few blocks it
@@ -38,9 +38,9 @@ func stepsNeed(alpha float64) int {
 	return n
 }
 
-// chance is the p below which no answer of f lies.
-func (f Evidence) chance() float64 {
-	if f.alike == 0 {
+// chance is the p below which no answer of f lies that it is beyond a bound: upwards, or downwards.
+func (f Evidence) chance(bound float64, up bool) float64 {
+	if far := f.shifted(bound, up); f.alike == 0 || up && f.Estimate > far || !up && f.Estimate < far {
 		return 0
 	}
 	return math.Pow(2, float64(1-f.alike))
@@ -48,9 +48,14 @@ func (f Evidence) chance() float64 {
 
 // farther is a bound beyond which f lies whatever the steps of its clock hide: upwards, or downwards.
 func (f Evidence) farther(bound float64, up bool) float64 {
-	if f.off == 0 || bound == f.even() && f.Kind != "share" {
+	if bound == f.even() && f.Kind != "share" {
 		return bound
 	}
+	return f.shifted(bound, up)
+}
+
+// shifted is a bound by as much further as the steps of a clock may have shifted f.
+func (f Evidence) shifted(bound float64, up bool) float64 {
 	off := f.off
 	if !up {
 		off = -off

@@ -88,7 +88,6 @@ func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, er
 	if lo, hi = f.farther(lo, true), f.farther(hi, false); lo >= hi {
 		return 1, outside, nil
 	}
-	defer func() { inside = max(inside, f.chance()) }()
 	if j.wide <= 1 {
 		inside, _, err = f.Between(lo, hi)
 		return inside, outside, err
@@ -106,7 +105,7 @@ func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, er
 
 // outside are the p of f above bounds, and below them, by more than waiting for a CPU can explain.
 func (j *Judged) outside(f Evidence, lo, hi float64) (above, below float64) {
-	least, most := f.Comparison, f.Comparison
+	least, most, from, to := f.Comparison, f.Comparison, lo, hi
 	lo, hi = f.farther(lo, false), f.farther(hi, true)
 	switch {
 	case j.wide <= 1:
@@ -120,7 +119,7 @@ func (j *Judged) outside(f Evidence, lo, hi float64) (above, below float64) {
 	}
 	above, _ = least.Beyond(hi)
 	_, below = most.Beyond(lo)
-	return max(above, f.chance()), max(below, f.chance())
+	return max(above, f.chance(to, true)), max(below, f.chance(from, false))
 }
 
 // withinSpared is the p of a difference within bounds that waiting for a CPU does not explain.
