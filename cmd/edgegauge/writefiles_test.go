@@ -10,8 +10,8 @@ import (
 	"edgegauge.example/edgegauge/internal/report"
 )
 
-// Of files that cannot be written, as on a full disk, no empty folder is left; one that was there stays, and so does what
-// was written.
+// Of files that cannot be written, as on a full disk, no empty folder is left; one that was there stays, and so does
+// what was written.
 func TestNoEmptyFolderIsLeft(t *testing.T) {
 	full := report.File{Name: "full.svg", Write: func(io.Writer) error { return errors.New("no space left") }}
 	fine := report.File{Name: "fine.svg", Write: func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }}

@@ -54,8 +54,8 @@ func TestNormalRangesAreTheirIntegral(t *testing.T) {
 	}
 }
 
-// Where the integral contradicts that one pair alone passes its own limit as often as p, or all their own no more often,
-// the limit is Bonferroni's, which is never too narrow.
+// Where the integral contradicts that one pair alone passes its own limit as often as p, or all their own no more
+// often, the limit is Bonferroni's, which is never too narrow.
 func TestRangeIsBonferronisWhereTheIntegralFails(t *testing.T) {
 	failed := 0
 	for _, k := range []int{3, 10, 60, 100_000} {

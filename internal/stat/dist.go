@@ -23,9 +23,9 @@ func tUpper(t, df float64) float64 {
 
 func tTwoSided(t, df float64) float64 { return min(1, 2*tUpper(math.Abs(t), df)) }
 
-// tCritical is the t with P(|T| > t) = 1-confidence, by Newton's method on logarithms of both: P falls ever more steeply,
-// so that it leads there from everywhere. (mathext.InvRegIncBeta takes three to ten times as long, and of many degrees of
-// freedom and small P it is wrong: 82 in place of 5.3.)
+// tCritical is the t with P(|T| > t) = 1-confidence, by Newton's method on logarithms of both: P falls ever more
+// steeply, so that it leads there from everywhere. (mathext.InvRegIncBeta takes three to ten times as long, and of many
+// degrees of freedom and small P it is wrong: 82 in place of 5.3.)
 func tCritical(confidence, df float64) float64 {
 	p := 1 - confidence
 	if p <= 0 || p >= 1 {

@@ -112,8 +112,8 @@ func (r *normalRange) upper(w float64) float64 {
 // times the density there, and P(Z > z).
 type normalNode struct{ z, density, upper float64 }
 
-// normalNodes reach to 9, beyond which lies 2e-19 of the normal distribution. They are equally far apart, which for such a
-// bell is the best: of 400 values the integral is right to 1e-11, by Gauss's nodes, of as many, to 3e-7.
+// normalNodes reach to 9, beyond which lies 2e-19 of the normal distribution. They are equally far apart, which for
+// such a bell is the best: of 400 values the integral is right to 1e-11, by Gauss's nodes, of as many, to 3e-7.
 var normalNodes = sync.OnceValue(func() (nodes [128]normalNode) {
 	const step = 18. / float64(len(nodes))
 	for i := range nodes {
@@ -135,8 +135,8 @@ func power(x float64, n int) float64 {
 	return y
 }
 
-// integral is that of a bell from one end to the other, by the midpoint rule: of what is smooth and falls off to both sides
-// it has more right digits than Gauss's, of as many points.
+// integral is that of a bell from one end to the other, by the midpoint rule: of what is smooth and falls off to both
+// sides it has more right digits than Gauss's, of as many points.
 func integral(f func(float64) float64, lo, hi float64) float64 {
 	const points = 128
 	step, sum := (hi-lo)/points, 0.0
@@ -170,8 +170,8 @@ func rangeCritical(confidence float64, k int, df float64) float64 {
 
 // rangeRoot is the q with P(Q > q) = p, by false position (Illinois) on the logarithm of P, which is nearly straight:
 // each step is a double integral. One pair alone passes its own limit as often as p, and all together, by Bonferroni,
-// theirs of p over their number no more often than p: q lies between. Where the integral is too coarse to say so, as for
-// thousands of treatments, it is the latter, which is never too narrow.
+// theirs of p over their number no more often than p: q lies between. Where the integral is too coarse to say so, as
+// for thousands of treatments, it is the latter, which is never too narrow.
 func rangeRoot(p float64, k int, df float64) float64 {
 	above := func(q float64) float64 { return math.Log(rangeUpper(q, k, df) / p) }
 	lo := math.Sqrt2 * tCritical(1-p, df)
