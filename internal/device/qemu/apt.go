@@ -177,33 +177,55 @@ func numbered(pattern string) *regexp.Regexp {
 // fetch fetches the package that pattern names, unless it is there, and returns
 // it and its file.
 func (a *apt) fetch(ctx context.Context, pattern string) (Package, string, error) {
-	p, err := a.resolve(ctx, pattern)
+	packages, files, err := a.fetchAll(ctx, pattern)
 	if err != nil {
-		return p, "", errors.Join(err, a.unread)
+		return Package{}, "", err
 	}
-	if file := a.fetched(p); file != "" {
-		return a.verified(p, file)
-	}
-	if err := a.download(ctx, p); err != nil {
-		return p, "",
-			fmt.Errorf("%w; if Debian has dropped this version, add its snapshot archive to apt's sources, or use --newest, "+
-				"which builds a different machine", errors.Join(err, a.unread))
-	}
-	file := a.fetched(p)
-	if file == "" {
-		return p, "", fmt.Errorf("apt-get download %s=%s produced no file in %s", p.Name, p.Version, filepath.Join(a.dir,
-			"deb"))
-	}
-	return a.verified(p, file)
+	return packages[0], files[0], nil
 }
 
-// download looks where the lists that an earlier build read say it is, and reads them anew if it is not: that takes
-// seconds.
-func (a *apt) download(ctx context.Context, p Package) error {
+// fetchAll does so for several. What is missing is fetched at once: apt-get works for most of a second on lists of
+// packages before it fetches anything.
+func (a *apt) fetchAll(ctx context.Context, patterns ...string) (packages []Package, files []string, err error) {
+	var missing []string
+	for _, pattern := range patterns {
+		p, err := a.resolve(ctx, pattern)
+		if err != nil {
+			return nil, nil, errors.Join(err, a.unread)
+		}
+		packages = append(packages, p)
+		if a.fetched(p) == "" {
+			missing = append(missing, p.Name+"="+p.Version)
+		}
+	}
+	if len(missing) > 0 {
+		if err := a.download(ctx, missing); err != nil {
+			return nil, nil,
+				fmt.Errorf("%w; if Debian has dropped this version, add its snapshot archive to apt's sources, or use --newest, "+
+					"which builds a different machine", errors.Join(err, a.unread))
+		}
+	}
+	for i, p := range packages {
+		file := a.fetched(p)
+		if file == "" {
+			return nil, nil, fmt.Errorf("apt-get download %s=%s produced no file in %s", p.Name, p.Version,
+				filepath.Join(a.dir, "deb"))
+		}
+		if packages[i], file, err = a.verified(p, file); err != nil {
+			return nil, nil, err
+		}
+		files = append(files, file)
+	}
+	return packages, files, nil
+}
+
+// download looks where the lists that an earlier build read say packages are, and reads them anew if one is not: that
+// takes seconds.
+func (a *apt) download(ctx context.Context, packages []string) error {
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
-	argv := []string{"-qq", "download", p.Name + "=" + p.Version}
+	argv := append([]string{"-qq", "download"}, packages...)
 	_, err := a.run(ctx, "apt-get", argv...)
 	if err == nil || a.read {
 		return err

@@ -17,14 +17,14 @@ case "$*" in
 indextargets*) echo "Debian|Packages|http://archive.invalid|stable|main" ;;
 *update) cp "$ARCHIVE/now" "$ARCHIVE/read" ;;
 show*) echo "Version: 1" ;;
-*download*) for p; do :; done
-  grep -qsxF "$p" "$ARCHIVE/read" || { echo "Unable to locate package $p"; exit 100; }
-  echo "$p" >"$(echo "$p" | tr = _)_arm64.deb" ;;
+*download*) shift 2
+  for p; do grep -qsxF "$p" "$ARCHIVE/read" || { echo "Unable to locate package $p"; exit 100; }; done
+  for p; do echo "$p" >"$(echo "$p" | tr = _)_arm64.deb"; done ;;
 esac
 `
 
 // Lists of packages are read when a package is not where the last ones say, and for the newest of all. What is fetched
-// takes no archive.
+// takes no archive, and what is missing is fetched by one program.
 func TestListsAreReadWhenTheyAreMissed(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ARCHIVE", dir)
@@ -34,7 +34,7 @@ func TestListsAreReadWhenTheyAreMissed(t *testing.T) {
 	}
 	defer func(was string) { pinned = was }(pinned)
 	pinned = ""
-	for _, name := range []string{"a", "b", "c"} {
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		pinned += "arm64 " + name + " 1 " + sum([]byte(name+"=1\n")) + "\n"
 	}
 	u := Builder{Cache: t.TempDir(), Tell: func(string) {}}
@@ -50,9 +50,13 @@ func TestListsAreReadWhenTheyAreMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := u.archive(Board{Debian: "arm64"})
-		for _, name := range names {
-			if _, file, err := from.fetch(t.Context(), name); err != nil || !exists(file) {
-				t.Fatalf("%s: %q, %v", name, file, err)
+		packages, files, err := from.fetchAll(t.Context(), names...)
+		if err != nil || len(packages) != len(names) || len(files) != len(names) {
+			t.Fatalf("%v: %v, %q, %v", names, packages, files, err)
+		}
+		for i, name := range names {
+			if packages[i].Name != name || !strings.Contains(files[i], "/"+name+"_1_") || !exists(files[i]) {
+				t.Errorf("%s: %v, %q", name, packages[i], files[i])
 			}
 		}
 		var got []string
@@ -71,13 +75,15 @@ func TestListsAreReadWhenTheyAreMissed(t *testing.T) {
 	fetch("download", "a", "b")
 	has("c=1\n")
 	fetch("download update download", "c")
+	has("d=1\ne=1\n")
+	fetch("download update download", "d", "a", "e")
 	u.Newest = true
 	fetch("update", "a", "b")
 	u.Newest = false
 	t.Setenv("PATH", t.TempDir())
-	fetch("", "a", "b", "c")
-	_, _, err := u.archive(Board{Debian: "arm64"}).fetch(t.Context(), "d")
-	if err == nil || !strings.Contains(err.Error(), "no version of d for arm64 is pinned") {
+	fetch("", "a", "b", "c", "d", "e")
+	_, _, err := u.archive(Board{Debian: "arm64"}).fetch(t.Context(), "g")
+	if err == nil || !strings.Contains(err.Error(), "no version of g for arm64 is pinned") {
 		t.Errorf("what is not pinned: %v", err)
 	}
 }

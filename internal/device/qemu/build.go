@@ -116,20 +116,17 @@ func (u Builder) archive(b Board) *apt {
 // Unpack unpacks Debian packages of the board's architecture into dir, as their
 // files lie in them: none of their scripts runs.
 func (u Builder) Unpack(ctx context.Context, b Board, dir string, names ...string) ([]Package, error) {
-	from := u.archive(b)
-	var out []Package
-	for _, name := range names {
-		u.Tell("fetching " + name)
-		p, file, err := from.fetch(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
+	u.Tell("fetching " + strings.Join(names, ", "))
+	packages, files, err := u.archive(b).fetchAll(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
 		if err := unpackPackage(ctx, file, dir); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return packages, nil
 }
 
 // kernel puts the kernel and the device tree into the image and returns the
