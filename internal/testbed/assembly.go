@@ -132,7 +132,7 @@ func (x *assembly) wants() iter.Seq2[study.Trial, wanted] {
 				}
 				seen[name] = true
 				w := wanted{name: name, exe: x.exe, temp: x.temp, time: x.plan.Study.Time, java: x.runsJava(name),
-					whole: x.runsWhole(name), number: machines}
+					whole: x.runsWhole(name), others: x.runsOthers(name), number: machines}
 				if isMachine(x.bed, name) {
 					machines++
 				}
@@ -166,6 +166,18 @@ func (x *assembly) runsWhole(device string) bool {
 		}
 	}
 	return false
+}
+
+// runsOthers says whether a plan has only programs on a device that are not in this binary.
+func (x *assembly) runsOthers(device string) bool {
+	for t := range x.treatments() {
+		at := places(t.Setup)
+		if at[0] == device && x.lab.Stacks[t.Setup.Client.Stack].Dir == "" ||
+			at[1] == device && x.lab.Stacks[t.Setup.Server.Stack].Dir == "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (x *assembly) readyDevices(ctx context.Context) {

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,31 @@ func TestProgramsForDevicesTakeGo(t *testing.T) {
 	for _, device := range devices {
 		if got := says(device); got != "" {
 			t.Errorf("with Go: got %q", got)
+		}
+	}
+}
+
+// A core on which only other programs run needs none of ours, which takes long to compile.
+func TestCoresOfOtherStacksTakeNoProgram(t *testing.T) {
+	b := bed(t, described(t, true))
+	b.Source, b.Exe = t.TempDir(), "/usr/bin/edgegauge" // neither beside it, nor can it be made
+	const needs = "it needs this program"
+	for server, want := range map[string]bool{"libcoap": false, "reference/coap-protobuf": true} {
+		p, _, err := b.ReadElsewhere(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\n"+
+			"client: {stack: reference/coap-protobuf}\nserver: {stack: "+server+", device: instructions-arm64}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := b.Obstacles(t.Context(), p)
+		if strings.Contains(fmt.Sprint(found), needs) != want {
+			t.Errorf("%s: got %v, want a program missing: %v", server, found, want)
+		}
+	}
+	for _, others := range []bool{false, true} {
+		d, err := openCore(t.Context(), b, wanted{name: "instructions-arm64", exe: b.Exe, others: others})
+		_, ok := d.(device.Counting)
+		if !ok || (err == nil) != others || err != nil && !strings.Contains(err.Error(), needs) {
+			t.Errorf("others %v: got %T, %v", others, d, err)
 		}
 	}
 }

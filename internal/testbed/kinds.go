@@ -96,6 +96,7 @@ type wanted struct {
 	time   study.Time
 	java   bool  // programs in Java run there
 	whole  bool  // programs run there that edgegauge-board does not have
+	others bool  // only programs run there that are not in this binary
 	number uint8 // of the machine among those of the plan
 }
 

@@ -171,7 +171,11 @@ func readyCore(ctx context.Context, b *Testbed, w wanted) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Usable(ctx), b.guestAtHand(d.Core.Name, programOn(d.Core)))
+	err = d.Usable(ctx)
+	if !w.others {
+		err = errors.Join(err, b.guestAtHand(d.Core.Name, programOn(d.Core)))
+	}
+	return err
 }
 
 func openCore(ctx context.Context, b *Testbed, w wanted) (device.Device, error) {
@@ -179,7 +183,9 @@ func openCore(ctx context.Context, b *Testbed, w wanted) (device.Device, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.Guest, err = b.guestProgram(ctx, d.Core.Name, programOn(d.Core))
+	if !w.others {
+		d.Guest, err = b.guestProgram(ctx, d.Core.Name, programOn(d.Core))
+	}
 	return d, err
 }
 
