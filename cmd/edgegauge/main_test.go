@@ -60,11 +60,13 @@ func runScripts(t *testing.T, files ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root+"/../..")
 			e.Setenv("EDGEGAUGE_TOGETHER", e.WorkDir)
+			e.Setenv("EDGEGAUGE_CACHE", cache) // the program's checksum is computed once for all
 			all := filepath.Dir(e.WorkDir)
 			t.Cleanup(func() { os.Remove(all) }) // testscript leaves it where not all files are run
 			return os.Chmod(all, 0o755)          // for what scripts do as another user

@@ -112,7 +112,7 @@ func (x *assembly) gatherFacts(ctx context.Context) (runFacts, error) {
 		Edgegauge: map[string]string{"version": x.bed.Version, "go": runtime.Version()}, Links: x.lab.Links,
 		Placement: x.placements(), Models: x.lab.Profiles,
 	}
-	x.bed.summed.Do(func() { x.bed.ownSum, _ = stack.FileSum("/proc/self/exe") }) // the same as long as this process
+	x.bed.summed.Do(func() { x.bed.ownSum, _ = programSum("/proc/self/exe", x.bed.Cache) })
 	if x.bed.ownSum != "" {
 		f.Edgegauge["sha256"] = x.bed.ownSum
 	}

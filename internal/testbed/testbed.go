@@ -28,7 +28,7 @@ type Options struct {
 	Stacks  []Folder
 	Devices []string
 	Links   []string
-	// Cache is where emulated machines are built and kept; empty: there is none.
+	// Cache is where emulated machines are built and kept, and checksums of programs; empty: there is none.
 	Cache string
 	// Source is the folder of this program's source, of which it is made for emulated
 	// machines; empty: where the binary lies, if that is in it.
