@@ -12,12 +12,12 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// sumsFile keeps the checksums of programs in the cache: to compute that of 65 MB takes 40 ms of CPU time, a tenth of what a
-// small study takes.
+// sumsFile keeps the checksums of programs in the cache: to compute that of 65 MB takes 40 ms of CPU time, a tenth of
+// what a small study takes.
 const sumsFile = "programs.sha256"
 
-// programSum is the SHA-256 of a program that runs, in hexadecimal. Nobody can write into it, so what was computed of the
-// same file at its last change holds: the file is another, or its change later, wherever a byte differs.
+// programSum is the SHA-256 of a program that runs, in hexadecimal. Nobody can write into it, so what was computed of
+// the same file at its last change holds: the file is another, or its change later, wherever a byte differs.
 func programSum(program, cache string) (string, error) {
 	info, err := os.Stat(program)
 	if err != nil {
