@@ -9,10 +9,10 @@ import (
 )
 
 // A clock, or a meter, shows its steps: trials that are all alike have a spread that it does not show, and each value
-// is off by a step at most. So a figure without spread that is measured, and not counted, decides nothing by fewer than
-// six blocks. Within its steps of where both sides are equal the blocks are counted: that all of n lie on one side has a
-// p of 2^(1-n), as of tosses of a coin that all fall alike. Within its steps of another bound nothing is decided at all:
-// two times that are read by one clock have the right order, and not the right ratio.
+// is off by a step at most. So a figure without spread that is measured, and not counted, decides nothing by fewer
+// than six blocks. Within its steps of where both sides are equal the blocks are counted: that all of n lie on one
+// side has a p of 2^(1-n), as of tosses of a coin that all fall alike. Within its steps of another bound nothing is
+// decided at all: two times that are read by one clock have the right order, and not the right ratio.
 
 // stepped notes that f has no spread, as where a clock ticks: no interval, or differences that are alike in all blocks.
 // off is by how much its steps may have shifted it: the logarithm of a ratio, else in its unit. Of too few blocks it
