@@ -60,6 +60,7 @@ func TestDevicesWithSecurity(t *testing.T) {
 			c, at := served(t, &x.security)
 			s := posted(devices, time.Second, at)
 			s.Security, s.NON = &x.security, x.non
+			s.Timeout = 2 * time.Minute // on a machine that stands still most of the time some took more than 30 s
 			p, err := New(s)
 			if err != nil {
 				t.Fatal(err)

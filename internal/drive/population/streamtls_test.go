@@ -41,7 +41,7 @@ func TestDevicesOverTLS(t *testing.T) {
 			roots.AddCert(server.Certificate())
 			s := sensors(devices, 500*time.Millisecond, Random)
 			s.Server = netip.MustParseAddrPort(server.Listener.Addr().String())
-			s.Timeout = 20 * time.Second
+			s.Timeout = 2 * time.Minute // on a machine that stands still most of the time some took more than 20 s
 			s.Request = []byte("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 4\r\n\r\ndata")
 			s.Stream = &Stream{Protocol: HTTP, PerRequest: perRequest, TLS: &tls.Config{RootCAs: roots,
 				ServerName: "127.0.0.1", NextProtos: []string{"http/1.1"}}}

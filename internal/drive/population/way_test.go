@@ -1,6 +1,7 @@
 package population
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -55,6 +56,19 @@ func TestCross(t *testing.T) {
 // Requests and answers take their ways: the server gets what was not lost, and no exchange is quicker than
 // the link lets it be.
 func TestDevicesBehindLink(t *testing.T) {
+	// A machine that is busy makes all exchanges of a run late, now and then; none makes one quicker than the link.
+	late := behindLink(t)
+	for try := 1; late != "" && try < 5; try++ {
+		late = behindLink(t)
+	}
+	if late != "" {
+		t.Error(late)
+	}
+}
+
+// behindLink is a run of devices behind a link, and says of a right one how it was late.
+func behindLink(t *testing.T) (late string) {
+	t.Helper()
 	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(loopbackAny))
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +97,12 @@ func TestDevicesBehindLink(t *testing.T) {
 	link := 150*time.Millisecond + time.Duration((out+headers)*8e9/20_000+(in+headers)*8e9/100_000)
 	// Where the machine was so busy that others failed, too, the run may have ended before it sent what was on the way.
 	underway := r.DatagramsOut - int64(c.served()) - r.LostOnWay
-	if underway < 0 || underway > r.Failed-r.LostOnWay || r.LostOnWay < 5 || r.LostOnWay > 50 ||
-		least < link || least > link+300*time.Millisecond {
-		t.Errorf("the server got %d; the quickest exchange took %v of %v; got %+v", c.served(), least, link, r.Counts)
+	said := fmt.Sprintf("the server got %d; the quickest exchange took %v of %v; got %+v", c.served(), least, link, r.Counts)
+	if underway < 0 || underway > r.Failed-r.LostOnWay || r.LostOnWay < 5 || r.LostOnWay > 50 || least < link {
+		t.Error(said)
 	}
+	if least > link+300*time.Millisecond {
+		return said
+	}
+	return ""
 }
