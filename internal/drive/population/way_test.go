@@ -97,7 +97,8 @@ func behindLink(t *testing.T) (late string) {
 	link := 150*time.Millisecond + time.Duration((out+headers)*8e9/20_000+(in+headers)*8e9/100_000)
 	// Where the machine was so busy that others failed, too, the run may have ended before it sent what was on the way.
 	underway := r.DatagramsOut - int64(c.served()) - r.LostOnWay
-	said := fmt.Sprintf("the server got %d; the quickest exchange took %v of %v; got %+v", c.served(), least, link, r.Counts)
+	said := fmt.Sprintf("the server got %d; the quickest exchange took %v of %v; got %+v", c.served(), least, link,
+		r.Counts)
 	if underway < 0 || underway > r.Failed-r.LostOnWay || r.LostOnWay < 5 || r.LostOnWay > 50 || least < link {
 		t.Error(said)
 	}
