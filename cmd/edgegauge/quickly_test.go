@@ -10,7 +10,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// A JVM starts with the kit's options, whatever its version, and says nothing of them on stdout: that is the protocol's.
+// A JVM starts with the kit's options, whatever its version, and says nothing of them on stdout: that is the
+// protocol's.
 func TestJVMsTakeTheKitsOptions(t *testing.T) {
 	java, err := exec.LookPath("java")
 	needs(t, err == nil, "java")
