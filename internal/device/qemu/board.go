@@ -157,9 +157,6 @@ func (b Board) argv(m Mode, java bool, seed uint64, extra ...string) []string {
 		a = append(a, "-icount", fmt.Sprintf("shift=%d,sleep=on", b.Shift))
 	}
 	words := "console=ttyAMA0 panic=-1 quiet"
-	if b.Kernel.Package != "" { // half of the instructions of Debian's kernel until its init, of ciphers that nobody uses
-		words += " cryptomgr.notests"
-	}
 	if b.RootInFlash {
 		words += " root=/dev/mtdblock0 rootfstype=squashfs ro init=/init"
 	}
