@@ -91,7 +91,13 @@ func (f *foreignServer) serve(encoding, service string) string {
 		} else { // its answers are judged, not its times
 			argv = append([]string{"env", quickly}, argv...)
 		}
-		f.dir = f.t.TempDir() // before the server, which has ended when it is removed
+		// Of another user's processes, too, which do not reach t.TempDir; removed when the server has ended.
+		dir, err := os.MkdirTemp("", "foreign")
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.t.Cleanup(func() { os.RemoveAll(dir) })
+		f.dir = dir
 		f.conn = stacktest.Start(f.t, f.d.Dir, argv...)
 	}
 	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -180,9 +181,13 @@ func TestASpeechUnderAttack(t *testing.T) {
 	}
 	nc.Flush()
 	talks("with the flood of a helper")
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if more := int64(after.HeapAlloc) - int64(before.HeapAlloc); more > 64<<20 {
+	more := int64(math.MaxInt64)
+	for end := time.Now().Add(30 * time.Second); more > 64<<20 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		runtime.GC() // what is on its way on a busy machine is not kept
+		runtime.ReadMemStats(&after)
+		more = int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	}
+	if more > 64<<20 {
 		t.Errorf("120 MiB that nobody read take %d MiB", more>>20)
 	}
 	if _, err := io.Copy(io.Discard, stolen); !errors.Is(err, fleet.ErrCut) {
