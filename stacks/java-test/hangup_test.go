@@ -6,11 +6,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 // A hangups counts connections, and times their ends.
@@ -52,17 +54,28 @@ func (c *hangups) hangup(client net.Conn, server string, number int) {
 	c.mutex.Unlock()
 }
 
-// closers are the encodings of the clients whose HTTP library would close a connection by itself.
-var closers = map[string][]string{
-	"jersey": {"protobuf", "xml"}, "jersey3": {"xml"}, "restlet": {"xml"}, "jaxws-rt": {"soap11", "text"},
-	"axis2": {"soap11"}, "axis2-18": {"soap11"},
+// closers are the clients whose HTTP library would close a connection by itself, and their encodings.
+var closers = []struct {
+	name      string
+	encodings []string
+}{
+	{"jersey", []string{"protobuf", "xml"}}, {"jersey3", []string{"xml"}}, {"restlet", []string{"xml"}},
+	{"jaxws-rt", []string{"soap11", "text"}}, {"axis2", []string{"soap11"}}, {"axis2-18", []string{"soap11"}},
 }
 
-// closes says whether a connection of a request's own is closed behind it, and is nobody else's.
-func closes(t *testing.T, name string, p pair) {
-	for _, encoding := range closers[name] {
-		t.Run(encoding+": closing follows decoding", func(t *testing.T) { closingFollowsDecoding(t, p, encoding) })
-		t.Run(encoding+": each has its own", func(t *testing.T) { eachHasItsOwnConnection(t, p, encoding) })
+// A connection of a request's own is closed behind it, and is nobody else's. One server and one client of a stack are
+// asked for both: to start them takes longer.
+func TestRequestsWithConnectionsOfTheirOwn(t *testing.T) {
+	for _, f := range closers {
+		t.Run(f.name, func(t *testing.T) {
+			cpu := ownCPU(t)
+			d := stacktest.Built(t, filepath.Join("..", f.name))
+			p := pair{lightly(t, cpu, d, d.Serve), lightly(t, cpu, d, d.Call)}
+			for _, encoding := range f.encodings {
+				t.Run(encoding+": closing follows decoding", func(t *testing.T) { closingFollowsDecoding(t, p, encoding) })
+				t.Run(encoding+": each has its own", func(t *testing.T) { eachHasItsOwnConnection(t, p, encoding) })
+			}
+		})
 	}
 }
 
