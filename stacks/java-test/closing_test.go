@@ -24,13 +24,6 @@ func serving(t *testing.T, cpu int, name string, call stack.Call) served {
 	return served{d, cpu, serve(t, lightly(t, cpu, d, d.Serve), call)}
 }
 
-// soon starts a program lightly that compiles what has run 40 times, where others wait for 200: so many requests that
-// are alike warm it up.
-func soon(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
-	t.Helper()
-	return program(t, cpu, d, p, "env", stacktest.Quickly+" -XX:CompileThresholdScaling=0.2")
-}
-
 // serve has a server serve what a client is to call, and returns its URL.
 func serve(t *testing.T, server *stack.Conn, call stack.Call) string {
 	t.Helper()
@@ -47,7 +40,7 @@ func serve(t *testing.T, server *stack.Conn, call stack.Call) string {
 func (s served) asked(t *testing.T, call stack.Call, requests int) []measure.Exchange {
 	t.Helper()
 	call.URL = s.url
-	return ask(t, soon(t, s.cpu, s.d, s.d.Call), call, requests)
+	return ask(t, lightly(t, s.cpu, s.d, s.d.Call), call, requests)
 }
 
 // ask has a client send requests twice, and returns the records of the second run.
@@ -97,13 +90,10 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 			cpu := ownCPU(t)
 			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "none", Transport: f.transport,
 				Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6}}
-			d := stacktest.Built(t, filepath.Join("..", f.name))
-			// One server for both: how a client connects is the client's. Two clients: in one that has done the first
-			// half, the JVM has compiled more of the second.
-			server := served{d, cpu, serve(t, soon(t, cpu, d, d.Serve), call)}
+			server := serving(t, cpu, f.name, call) // one for both: how a client connects is the client's
 			of := func(connection string) []measure.Exchange {
 				call.Connection = connection
-				return server.asked(t, call, 60)
+				return server.asked(t, call, 300)
 			}
 			each, kept := of("per-request"), of("keep-alive")
 			rest := func(x measure.Exchange) time.Duration { return x.Total - sum(x) }
