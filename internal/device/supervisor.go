@@ -209,14 +209,7 @@ func reap(pid int, alone *atomic.Bool) Exit {
 // each thread. So does each thread when it ends, and while one that is pushed from its CPU in the middle of that waits
 // for another turn, wait4 spins: 4 ms of CPU time and more on a busy machine, a sixth of all that short trials take.
 func awaitDead() {
-	for {
-		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err == nil {
-			break
-		}
-		if err != unix.EINTR { // nothing is left
-			return
-		}
+	for unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	pause := 200 * time.Microsecond
 	for range 5 {
