@@ -179,7 +179,6 @@ func reap(pid int, alone *atomic.Bool) Exit {
 	for {
 		var ws unix.WaitStatus
 		var ru unix.Rusage
-		awaitDead()
 		got, err := unix.Wait4(-1, &ws, 0, &ru)
 		if err == unix.EINTR {
 			continue
@@ -201,23 +200,6 @@ func reap(pid int, alone *atomic.Bool) Exit {
 		} else if main || alone.Load() {
 			killTree(os.Getpid())
 		}
-	}
-}
-
-// awaitDead waits until a child has ended, and then, some milliseconds at most, until its threads have gone.
-// Subtle: wait4(2) throws away what the kernel keeps of the child's files in /proc, of which the lab has read some of
-// each thread. So does each thread when it ends, and while one that is pushed from its CPU in the middle of that waits
-// for another turn, wait4 spins: 4 ms of CPU time and more on a busy machine, a sixth of all that short trials take.
-func awaitDead() {
-	for unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	pause := 200 * time.Microsecond
-	for range 5 {
-		time.Sleep(pause)
-		if n, ok := kernel.Runnable(); !ok || n <= runtime.NumCPU() {
-			return
-		}
-		pause = time.Millisecond
 	}
 }
 
