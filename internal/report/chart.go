@@ -113,7 +113,7 @@ func (r *Report) Chart(p Panel) Chart {
 				row.Value += fmt.Sprintf(" · %s× floor", significant(c.AboveFloor.Estimate))
 			}
 		}
-		row.Value += r.notInIt(c)
+		row.Value += besideFigure(r.notInIt(c))
 		f.Rows = append(f.Rows, row)
 	}
 	return f

@@ -395,7 +395,8 @@ var doings = map[string][2]string{
 	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests per second"},
 }
 
-func (c LevelContrast) sentence(p Panel, confidence float64) string {
+// compared is Sentence without the requests that failed.
+func (c LevelContrast) compared(p Panel, confidence float64) string {
 	at := ""
 	if p.Side == "server" {
 		at = ", at the server"

@@ -219,3 +219,12 @@ func (r *Report) effectsJSON() []effectsJSON {
 	}
 	return out
 }
+
+// Sentence says what the contrast means, as "rest answers 2.2 times sooner than soap (2.1 to 2.3; published 2.2)".
+func (c LevelContrast) Sentence(p Panel, confidence float64) string {
+	said := c.compared(p, confidence)
+	if c.Fails != "" {
+		said = strings.TrimSuffix(said, ".") + "; yet " + c.Fails + "."
+	}
+	return said
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -151,15 +150,20 @@ func (r *Report) failedOf(c *Cell) float64 {
 	return 0
 }
 
-// besideFigure stands in pictures before what is said besides a figure.
-const besideFigure = " · "
-
-// notInIt says in a picture how many requests failed, and so are not in the figure; empty: none.
+// notInIt says how many requests failed, and so are not in a figure; empty: none.
 func (r *Report) notInIt(c *Cell) string {
 	if share := r.failedOf(c); share > 0 {
-		return besideFigure + percentFailed(share) + " failed, not in it"
+		return percentFailed(share) + " failed, not in it"
 	}
 	return ""
+}
+
+// besideFigure is what stands in pictures behind a figure.
+func besideFigure(says string) string {
+	if says == "" {
+		return ""
+	}
+	return " · " + says
 }
 
 // rankAll makes the analysis of a time that of medians among all requests where some failed, those as the slowest;
@@ -223,13 +227,4 @@ func (r *Report) levelLosses(series []advise.Series, factor string, x LevelContr
 		}
 	}
 	return true, l.ofBest(best, other, x.best(), x.other())
-}
-
-// Sentence says what the contrast means, as "rest answers 2.2 times sooner than soap (2.1 to 2.3; published 2.2)".
-func (c LevelContrast) Sentence(p Panel, confidence float64) string {
-	said := c.sentence(p, confidence)
-	if c.Fails != "" {
-		said = strings.TrimSuffix(said, ".") + "; yet " + c.Fails + "."
-	}
-	return said
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // shareSteps are the shares at which a page knows a distribution: every
@@ -120,7 +119,7 @@ func (r *Report) dataPanel(p Panel) dataPanel {
 		}
 		if x, ok := r.Distribution(i, p); ok {
 			row.Requests, row.Quantiles = x.Values.n, numbers(x.Quantiles(shareSteps())...)
-			row.Lacks = strings.TrimPrefix(r.notInIt(c), besideFigure)
+			row.Lacks = r.notInIt(c)
 			for _, y := range x.Course {
 				row.Course = append(row.Course, numbers(y.Mean, y.Lo, y.Hi))
 			}

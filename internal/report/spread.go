@@ -40,7 +40,7 @@ func (r *Report) distributions(p Panel) (Picture, bool) {
 		q := d.Quantiles([]float64{0.5, 0.95, 1})
 		value := fmt.Sprintf("p50 %s · p95 %s", Format(q[0], p.Unit), Format(q[1], p.Unit))
 		if c, ok := r.Cell(d.Treatment, p.Side, p.Response); ok {
-			value += r.notInIt(c)
+			value += besideFigure(r.notInIt(c))
 		}
 		says = append(says, fmt.Sprintf("%s %s · max %s", t.Name(), value, Format(q[2], p.Unit)))
 		top := topMargin + i*shapeRow

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // sumsFile keeps the checksums of programs in the cache: to compute that of 65 MB takes 40 ms of CPU time, a tenth of
@@ -41,22 +43,11 @@ func programSum(program, cache string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	keep(file, strings.Join(append(lines[max(0, len(lines)-19):], key+sum+"\n"), ""))
+	if os.MkdirAll(cache, 0o755) == nil { // where nothing can be kept, it is computed again
+		_ = store.Replace(file, func(w io.Writer) error {
+			_, err := io.WriteString(w, strings.Join(append(lines[max(0, len(lines)-19):], key+sum+"\n"), ""))
+			return err
+		})
+	}
 	return sum, nil
-}
-
-// keep replaces a file that is only a help; where that cannot be, there is none.
-func keep(file, text string) {
-	dir := filepath.Dir(file)
-	if os.MkdirAll(dir, 0o755) != nil {
-		return
-	}
-	f, err := os.CreateTemp(dir, "."+sumsFile+"-*")
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(text)
-	if closed := f.Close(); err != nil || closed != nil || os.Rename(f.Name(), file) != nil {
-		os.Remove(f.Name())
-	}
 }
