@@ -18,7 +18,7 @@ import (
 
 // losing writes results of two stacks that are alike, of which the slowest so many of 100 requests of stack a fail in
 // each trial. It returns the RTTs of each trial of a, in order, those that failed last.
-func losing(t *testing.T, dir string, fail int) (sorted map[int][]float64) {
+func losing(t *testing.T, dir string, fail int, benches ...string) (sorted map[int][]float64) {
 	t.Helper()
 	kept, plan, err := made.Create(dir, []byte("study: s\nservice: echo\nn: 5\nfactors: {stack: [a, b]}\nrequests: 100\n"+
 		"failures: 20%\ndesign: {replications: 6, seed: 1}\nresponses: [rtt]\n"))
@@ -28,7 +28,11 @@ func losing(t *testing.T, dir string, fail int) (sorted map[int][]float64) {
 	defer kept.Close()
 	r, sorted := rand.New(rand.NewPCG(29, 25)), map[int][]float64{}
 	for _, trial := range plan.Trials {
-		a, err := kept.Begin(trial.ID)
+		var on store.Bench
+		if len(benches) > 0 {
+			on = store.Bench{Name: benches[(trial.Block-1)%len(benches)], Boot: "1"}
+		}
+		a, err := kept.BeginOn(trial.ID, on)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +121,41 @@ func TestQuantilesAmongAllRequests(t *testing.T) {
 		}
 		if fail == 3 && !c.Candidates[1].Noise {
 			t.Errorf("one of two equals is better: %+v", c.Candidates)
+		}
+	}
+}
+
+// Two stacks are alike, and one gives up its slowest 40 %: by its answered requests it takes 0.77 times as long. Levels
+// and Pareto fronts are of all requests; of several benches too, where nobody is ranked whose median is one that
+// failed.
+func TestLevelsAndFrontsAreOfAllRequests(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results")
+	sorted := losing(t, dir, 40)
+	r := reportOf(t, dir)
+	var medians []float64
+	for _, xs := range sorted {
+		medians = append(medians, xs[49]+0.5*(xs[50]-xs[49]))
+	}
+	slices.Sort(medians)
+	want := (medians[2] + medians[3]) / 2
+	points := r.paretoPoints(r.groups()[0], "rtt", "rtt")
+	if len(points) != 2 || math.Abs(points[0].y.Center-want) > 1e-9*want {
+		t.Errorf("fronts: got %+v, want %g of a", points, want)
+	}
+	if len(r.Effects) != 1 || len(r.Effects[0].Levels) != 1 {
+		t.Fatalf("levels: got %+v", r.Effects)
+	}
+	if ratio := r.Effects[0].Levels[0].Estimate; math.Abs(math.Log(ratio)) > 0.13 {
+		t.Errorf("levels: equals have a ratio of %g", ratio)
+	}
+	for fail, ranked := range map[int]bool{40: true, 60: false} {
+		dir := filepath.Join(t.TempDir(), "benches")
+		losing(t, dir, fail, "b1", "b2", "b3")
+		r := reportOf(t, dir)
+		said := strings.Join(r.Verdict(), " ")
+		not := strings.Contains(said, "not ranked, since the median among all requests of a trial is one that failed")
+		if not == ranked || r.Benches == nil || len(r.Benches.Names) != 3 {
+			t.Errorf("%d fail on three benches: %q", fail, said)
 		}
 	}
 }

@@ -190,6 +190,35 @@ func TestWhoLosesItsSlowRequestsIsNotRankedFirst(t *testing.T) {
 	}
 }
 
+// The ratio of two equal stacks has its interval around 1 as often as it says, however many slow requests one gives up:
+// it is one of medians among all requests.
+func TestRatiosAreOfAllRequests(t *testing.T) {
+	const studies, slowest = 400, 0.2
+	r, wrong := rand.New(rand.NewPCG(29, 33)), 0
+	for range studies {
+		study := lossyReport(t, r, 12, 200, [2]lossy{{scale: 1, slowest: slowest}, {scale: 1}})
+		lost, cells, err := study.lossesOf([]*Cell{&study.Cells[0], &study.Cells[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := rankCells(cells, lost, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := k.pairs.Compare(1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Lo > x.Even() || x.Hi < x.Even() {
+			wrong++
+		}
+	}
+	t.Logf("%d of %d intervals do not hold 1", wrong, studies)
+	if float64(wrong) > 0.05*studies+3*math.Sqrt(0.05*0.95*studies) {
+		t.Errorf("%d of %d intervals do not hold 1", wrong, studies)
+	}
+}
+
 // Of results on disk: the answer, the levels and the Pareto front go by medians among all requests, tables and pictures
 // say who failed how many, and a first look, which reads the ledger alone, ranks nobody as quickest of all.
 func TestFailedRequestsAreSeenWhereTheyAreMissing(t *testing.T) {
