@@ -286,3 +286,30 @@ func TestWhoLosesItsSlowRequestsBeatsNoFloor(t *testing.T) {
 		}
 	}
 }
+
+// Where benches lack treatments, contrasts are of all requests, too, and a treatment whose median is one that failed is
+// left out of them.
+func TestBenchesThatLackTreatmentsKnowWhoFails(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(29, 41))
+	for _, fails := range []float64{0, 0.3, 0.6} {
+		r := lossyReport(t, rnd, 24, 200, [2]lossy{{scale: 1, slowest: fails}, {scale: 1}})
+		third := lossyReport(t, rnd, 24, 200, [2]lossy{{scale: 1}, {scale: 1}})
+		c := third.Cells[0]
+		c.Treatment, third.Treatments[0].Levels = 2, []string{"c"}
+		r.Cells, r.Treatments = append(r.Cells, c), append(r.Treatments, third.Treatments[0])
+		r.Study.Design.Incomplete = true
+		own := &r.Cells[2].Points
+		*own = slices.DeleteFunc(*own, func(p Point) bool { return p.Block%4 == 0 }) // the fourth bench lacks c
+		r.onSeveral(t, rnd, 4)
+		p, ok := r.benchPanel(Panel{measure.Client, "rtt", "s"})
+		if want := map[bool]int{true: 1, false: 2}[fails > 0.5]; !ok || len(p.Contrasts) != want || !r.holed(p.Panel) ||
+			p.OfAll != (fails > 0) {
+			t.Fatalf("%g fail: got %+v, want %d", fails, p, want)
+		}
+		for _, x := range p.Contrasts {
+			if !(math.Abs(math.Log(x.These.Estimate)) < 0.1) || fails > 0.5 && min(x.Treatment, x.Best) == 0 {
+				t.Errorf("%g fail: equals: %+v", fails, x)
+			}
+		}
+	}
+}
