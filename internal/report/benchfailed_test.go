@@ -216,8 +216,8 @@ func TestRunsOfWhichNobodyKnowsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Of two equal versions one gives up its slowest requests: confirm calls neither the other one worse nor it better. What
-// is slower in all its requests is worse all the same.
+// Of two equal versions one gives up its slowest requests: confirm calls neither the other one worse nor it better.
+// What is slower in all its requests is worse all the same.
 func TestConfirmJudgesAllRequests(t *testing.T) {
 	const studies = 100
 	losing, whole := lossy{scale: 1, slow: 0.04, slowest: 0.02}, lossy{scale: 1, slow: 0.04}
@@ -257,8 +257,8 @@ func TestConfirmJudgesAllRequests(t *testing.T) {
 	}
 }
 
-// A stack as quick as its floor that gives up its slowest requests is no stack that beats it, and one that is quicker in
-// all its requests is.
+// A stack as quick as its floor that gives up its slowest requests is no stack that beats it, and one that is quicker
+// in all its requests is.
 func TestWhoLosesItsSlowRequestsBeatsNoFloor(t *testing.T) {
 	const studies = 400
 	for _, x := range []struct {
