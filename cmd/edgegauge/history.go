@@ -156,7 +156,7 @@ func readPast(dir string) (report.Past, error) {
 		return report.Past{}, err
 	}
 	defer s.Close()
-	r, err := report.ReadUnverified(s) // without the effects of factors, which take longest
+	r, err := report.ReadPast(s) // without the effects of factors, which take longest
 	if err != nil {
 		return report.Past{}, err
 	}

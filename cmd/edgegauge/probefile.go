@@ -79,10 +79,14 @@ type within struct {
 	P99    *float64 `json:"p99"`
 	Min    float64  `json:"min"`
 	Max    float64  `json:"max"`
+	// MedianOfAll and P95OfAll are those among all requests, where some failed, which are the slowest; nil: none failed,
+	// it is one that did, or an earlier edgegauge wrote the file.
+	MedianOfAll *float64 `json:"median_of_all,omitempty"`
+	P95OfAll    *float64 `json:"p95_of_all,omitempty"`
 }
 
-// withinOf are the figures of times in ns; nil: there are none.
-func withinOf(times []int64) *within {
+// withinOf are the figures of times in ns, beside so many requests that failed; nil: there are none.
+func withinOf(times []int64, failed int) *within {
 	w, err := stat.WithinTrial(slices.Clone(times))
 	if err != nil {
 		return nil
@@ -93,8 +97,27 @@ func withinOf(times []int64) *within {
 		}
 		return &v
 	}
-	return &within{w.N, w.Mean * 1e-9, known(w.SD), w.Median * 1e-9, known(w.P95), known(w.P99), w.Min * 1e-9,
-		w.Max * 1e-9}
+	out := &within{w.N, w.Mean * 1e-9, known(w.SD), w.Median * 1e-9, known(w.P95), known(w.P99), w.Min * 1e-9,
+		w.Max * 1e-9, nil, nil}
+	for q, to := range map[float64]**float64{0.5: &out.MedianOfAll, 0.95: &out.P95OfAll} {
+		if v, err := stat.QuantileOfAll(slices.Clone(times), failed, q); failed > 0 && err == nil && !math.IsInf(v, 1) {
+			*to = known(v)
+		}
+	}
+	return out
+}
+
+// ofAll is a quantile among all requests of a run as advise.TrialSummary has it.
+func (r probeRun) ofAll(q float64, known *float64) float64 {
+	switch {
+	case r.Failures == 0:
+		return 0
+	case known != nil:
+		return *known
+	case float64(r.Failures) >= (1-q)*float64(r.Requests):
+		return math.Inf(1)
+	}
+	return math.NaN()
 }
 
 // mostProbe is the size in bytes up to which such a file is read.
@@ -170,8 +193,9 @@ func (p probeReport) series() []advise.Series {
 		}
 		return *v
 	}
-	times := func(w *within) advise.TrialSummary {
-		return advise.TrialSummary{Mean: w.Mean, Median: w.Median, P95: value(w.P95), SD: value(w.SD)}
+	times := func(r probeRun, w *within) advise.TrialSummary {
+		return advise.TrialSummary{Mean: w.Mean, Median: w.Median, P95: value(w.P95), SD: value(w.SD),
+			AllMedian: r.ofAll(0.5, w.MedianOfAll), AllP95: r.ofAll(0.95, w.P95OfAll)}
 	}
 	single := func(v float64) advise.TrialSummary {
 		return advise.TrialSummary{Mean: v, Median: v, P95: math.NaN(), SD: math.NaN()}
@@ -181,15 +205,15 @@ func (p probeReport) series() []advise.Series {
 		name string
 		of   func(probeRun) advise.TrialSummary
 	}{
-		{"rtt", func(r probeRun) advise.TrialSummary { return times(r.RTT) }},
-		{"response_time", func(r probeRun) advise.TrialSummary { return times(r.ResponseTime) }},
+		{"rtt", func(r probeRun) advise.TrialSummary { return times(r, r.RTT) }},
+		{"response_time", func(r probeRun) advise.TrialSummary { return times(r, r.ResponseTime) }},
 		{"message_size", func(r probeRun) advise.TrialSummary { return single(r.RequestBody) }},
 		{"response_size", func(r probeRun) advise.TrialSummary { return single(*r.ResponseBody) }},
 		{"throughput", func(r probeRun) advise.TrialSummary { return single(r.Answers) }},
 	} {
 		known, _ := measure.FindResponse(r.name)
 		s := advise.Series{Factors: []string{"probe"}, Levels: []string{"probe"}, Side: measure.Client, Response: r.name,
-			Unit: known.Unit}
+			Unit: known.Unit, Failed: stat.Pooled(p.failures()).Of()}
 		var waits []float64
 		for i, run := range p.PerRun {
 			if run.RTT == nil {

@@ -147,8 +147,9 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		Hints: p.hints(all), Confidence: p.confidence, Figures: table, Runs: len(all), Conditions: judgements,
 		Verdict: string(verdictOf(judgements))}
 	for _, x := range all {
-		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt), ResponseTime: withinOf(x.response),
-			RequestBody: float64(x.out) / float64(max(1, x.sent)), Answers: x.rate()}
+		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt, x.failed),
+			ResponseTime: withinOf(x.response, x.failed), Answers: x.rate(),
+			RequestBody: float64(x.out) / float64(max(1, x.sent))}
 		if elapsed := x.quality.Elapsed.Seconds(); elapsed > 0 {
 			r.Waiting = max(x.quality.RunQueueWait, 0).Seconds() / elapsed
 		}

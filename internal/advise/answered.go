@@ -1,12 +1,14 @@
 package advise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -62,6 +64,28 @@ func (c Condition) ofFewRequests(f Estimate, alpha float64) string {
 
 // OfAnswered reports whether a response is a time that a request has only if it was answered.
 func OfAnswered(response string) bool { return slices.Contains(ofRequests, response) }
+
+// OfAnswered reports whether a series is a time of requests of which some failed: they have none.
+func (s Series) OfAnswered() bool {
+	return s.Failed > 0 && s.Side == measure.Client && OfAnswered(s.Response)
+}
+
+// OfAll is a series whose trials have, in place of their means, medians among all requests, of which those that failed
+// are the slowest; why a trial has none, which leaves the series as it is.
+func (s Series) OfAll() (out Series, why string) {
+	out = s
+	out.Trials = slices.Clone(s.Trials)
+	for i := range out.Trials {
+		x := &out.Trials[i]
+		switch x.Mean = cmp.Or(x.AllMedian, x.Median); {
+		case x.unseen("median"):
+			return s, "requests failed, and the exchanges that tell of all of them are not read here"
+		case math.IsInf(x.Mean, 1):
+			return s, "among all requests of a trial of " + s.Name() + " the median is one that failed"
+		}
+	}
+	return out, ""
+}
 
 // OfAnswered reports whether an estimate is a time of requests of which some failed: they have none.
 func (f Estimate) OfAnswered() bool { return f.Failed > 0 && OfAnswered(f.Response) }

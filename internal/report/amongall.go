@@ -9,6 +9,36 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
+// countFailed counts the requests of the trials, and those that failed.
+func (r *Report) countFailed(s *store.Store) error {
+	recorded, err := s.Qualities("requests", "failures")
+	if err != nil {
+		return err
+	}
+	for _, t := range r.Trials {
+		i := r.TreatmentOf(t.Treatment)
+		if i < 0 || t.State != store.Valid || r.isAside(t.ID) {
+			continue
+		}
+		var x stat.Share
+		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}] {
+			if q.Key == "failures" {
+				x.Hits = int(q.Value)
+			} else {
+				x.N = int(q.Value)
+			}
+		}
+		r.Treatments[i].failed = append(r.Treatments[i].failed, x)
+		if x.Hits > 0 {
+			if r.failing == nil {
+				r.failing = map[int]bool{}
+			}
+			r.failing[t.ID] = true
+		}
+	}
+	return nil
+}
+
 // readFailed finds, of the trials of which requests failed, the median and the p95 of each time among all requests:
 // who loses the slow ones is not quick. Those that failed count as the slowest. It reads the exchanges, which a copy
 // may lack.
@@ -29,7 +59,7 @@ func (r *Report) readFailed(s *store.Store) {
 }
 
 // unseenFailed notes that nobody has looked among all requests of the trials of which some failed.
-func (r *Report) unseenFailed() {
+func (r *Report) unseenFailed(*store.Store) {
 	if len(r.failing) == 0 {
 		return
 	}

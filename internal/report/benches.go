@@ -33,6 +33,8 @@ type BenchPanel struct {
 	Log       bool // judged on logarithms: contrasts are ratios, variances relative
 	Model     stat.BenchModel
 	Contrasts []BenchContrast
+	OfAll     bool     // medians among all requests are compared, of which some failed
+	Fails     []string // of which treatments more requests failed than of those that they are set against
 
 	many bool // more than two benches
 }
@@ -342,15 +344,27 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 	if len(cells) < 2 {
 		return x, false
 	}
-	if slices.ContainsFunc(cells, func(c *Cell) bool { return c.modelled() != cells[0].modelled() }) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: some treatments are measured and others modelled, so "+
-			"benches are not compared by it", words(p.Response), p.Side))
+	lost, ranked, err := r.lossesOf(cells)
+	why := ""
+	switch {
+	case slices.ContainsFunc(cells, func(c *Cell) bool { return c.modelled() != cells[0].modelled() }):
+		why = "some treatments are measured and others modelled"
+	case err != nil:
+		why = err.Error()
+	case lost.unseen():
+		why = "requests failed, and the exchanges that tell of all are not read here"
+	case len(ranked) < 2:
+		why = "so many requests failed that the median among all of a trial is one of them"
+	}
+	if why != "" {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s at the %s: %s, so benches are not compared by it",
+			words(p.Response), p.Side, why))
 		return x, false
 	}
-	var err error
+	cells, x.OfAll = ranked, lost.known()
 	rows := make([][]float64, len(cells))
 	for i, c := range cells {
-		rows[i] = c.on.values(c, c.value)
+		rows[i] = c.on.values(c, func(p Point) float64 { return lost.value(c, p) })
 		x.Log = x.Log && slices.Min(rows[i]) > 0
 	}
 	var scaled [][]float64
@@ -367,7 +381,7 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 	var place []int
 	if h == nil {
 		x.Model = cells[0].on.Model(scaled, r.Study.Design.Confidence)
-	} else if holed, place, err = h.table(x.Log, (*Cell).value); err != nil {
+	} else if holed, place, err = h.table(x.Log, lost.value); err != nil {
 		return x, false
 	} else {
 		x.Model = holed.Model(r.Study.Design.Confidence)
@@ -388,7 +402,7 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 			if !slices.Contains(g.treatments, c.Treatment) {
 				continue
 			}
-			if n++; best < 0 || (c.Headline().Center < cells[best].Headline().Center) != moreIsBetter(p.Response) {
+			if n++; best < 0 || (lost.center(c) < lost.center(cells[best])) != moreIsBetter(p.Response) {
 				best = i
 			}
 		}
@@ -416,6 +430,8 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 				k.Like = stat.Comparison{Estimate: nan, Lo: nan, Hi: nan, P: nan}
 			}
 			x.Contrasts = append(x.Contrasts, k)
+			x.Fails = appendSaid(x.Fails, lost.ofBest(cells[best], c, r.Treatments[k.Best].Name(),
+				r.Treatments[k.Treatment].Name()))
 		}
 	}
 	return x, true
@@ -428,11 +444,15 @@ func (r *Report) watchControls() {
 		if !ok || !r.isFloor(t.Stack) {
 			continue
 		}
+		lost, kept, err := r.lossesOf([]*Cell{c})
+		if err != nil || lost.unseen() || len(kept) == 0 {
+			continue // its table says how many of its requests failed
+		}
 		for _, bench := range r.Benches.Names {
 			var own []float64
 			for _, p := range c.Points { // in the order of the plan
 				if p.Bench == bench {
-					own = append(own, c.value(p))
+					own = append(own, lost.value(c, p))
 				}
 			}
 			half := len(own) / 2

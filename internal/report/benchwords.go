@@ -113,6 +113,12 @@ func (r *Report) benchTables() []flatTable {
 		t := flatTable{Title: "Benches: " + words(p.Response) + " at the " + string(p.Side),
 			Rows:  [][]string{{"treatment", "against", head, "for these benches", "for benches like these"}},
 			Notes: []string{capital(p.spreads()) + "; " + p.agreement(r.Study.Design.Confidence)}}
+		if p.OfAll {
+			t.Notes = append(t.Notes, "Requests failed: medians among all requests are compared, with those as the slowest")
+		}
+		if len(p.Fails) > 0 {
+			t.Notes = append(t.Notes, capital(clauses(p.Fails)))
+		}
 		for _, c := range p.Contrasts {
 			like := "–"
 			if !math.IsNaN(c.Like.Lo) {
@@ -186,6 +192,7 @@ type benchPanelJSON struct {
 	Response  string              `json:"response"`
 	Side      string              `json:"side"`
 	Scale     string              `json:"scale"` // log: contrasts are ratios
+	OfAll     bool                `json:"medians_of_all,omitempty"`
 	Model     benchModelJSON      `json:"model"`
 	Contrasts []benchContrastJSON `json:"contrasts"`
 }
@@ -230,8 +237,8 @@ func (r *Report) benchesJSON() *benchesJSON {
 			l.Blocks, l.Of, stat.Number(l.Efficiency), l.Why})
 	}
 	for _, p := range r.Benches.Panels {
-		x := benchPanelJSON{Response: p.Response, Side: string(p.Side), Scale: "linear", Model: benchModelJSON(p.Model),
-			Contrasts: []benchContrastJSON{}}
+		x := benchPanelJSON{Response: p.Response, Side: string(p.Side), Scale: "linear", OfAll: p.OfAll,
+			Model: benchModelJSON(p.Model), Contrasts: []benchContrastJSON{}}
 		if p.Log {
 			x.Scale = "log"
 		}

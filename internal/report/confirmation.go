@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,6 +85,7 @@ func (p *Past) answer(r *Report) {
 			}
 		}
 		verdict = p.withMean(verdict, x)
+		verdict = p.withAnswered(verdict, x, old, new)
 		if l, ok := lost[placeKey(x.Levels)]; ok {
 			verdict = withLoss(verdict, l, level)
 		}
@@ -134,6 +136,33 @@ func (p *Past) withMean(v history.Verdict, x advise.Contrast) history.Verdict {
 	p.Doubts = append(p.Doubts, fmt.Sprintf("%s: the means are %s times as much, and typical trials %s: a few trials "+
 		"take much longer; look at them", figureName(x.Treatment, words(x.Response), x.Side), ratioText(m),
 		ratioText(x.Ratio.Estimate)))
+	return history.CannotTell
+}
+
+// withAnswered is a verdict on means of answered requests: who answers what the other version gave up is not worse for
+// it, nor is who gives up more the better, unless medians among all requests say so, too.
+func (p *Past) withAnswered(v history.Verdict, x advise.Contrast, old, new []advise.Series) history.Verdict {
+	of := func(all []advise.Series) advise.Series {
+		return all[slices.IndexFunc(all, func(s advise.Series) bool {
+			return slices.Equal(s.Levels, x.Levels) && s.Side == x.Side && s.Response == x.Response
+		})]
+	}
+	a, b := of(old), of(new)
+	if !a.OfAnswered() && !b.OfAnswered() || !(v == history.Worse && a.Failed > b.Failed) &&
+		!(v == history.Better && a.Failed < b.Failed) {
+		return v
+	}
+	a, why := a.OfAll()
+	b, too := b.OfAll()
+	if why = cmp.Or(why, too); why == "" {
+		c, err := advise.Compare([]advise.Series{a}, []advise.Series{b}, nil, p.confidence, p.Confirms.Detect)
+		if err == nil && history.Decide(c.Contrasts[0].Ratio, p.Confirms.Detect, x.Allowance, false) == v {
+			return v
+		}
+		why = "medians among all of them do not say so"
+	}
+	p.Doubts = append(p.Doubts, fmt.Sprintf("%s: %s by the requests that were answered, %s of all, before %s; %s",
+		figureName(x.Treatment, words(x.Response), x.Side), v, answeredPercent(b.Failed), answeredPercent(a.Failed), why))
 	return history.CannotTell
 }
 

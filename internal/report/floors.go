@@ -87,11 +87,16 @@ func (r *Report) aboveFloor() {
 
 // Ratio is a/b with its interval, on the blocks that both have: of medians where both are shown so, else of means.
 func Ratio(a, b *Cell, confidence float64) (stat.Comparison, error) {
-	var xs, ys []float64
 	value := (*Cell).value
 	if a.ByMedian != b.ByMedian {
 		value = func(_ *Cell, p Point) float64 { return p.Mean }
 	}
+	return ratioBy(value, a, b, confidence)
+}
+
+// ratioBy is a/b of values of the blocks that both have.
+func ratioBy(value func(*Cell, Point) float64, a, b *Cell, confidence float64) (stat.Comparison, error) {
+	var xs, ys []float64
 	for _, p := range a.replicates() {
 		for _, q := range b.replicates() {
 			if p.Block == q.Block {

@@ -184,10 +184,17 @@ func (h *History) collect(terms []advise.Term) {
 		}
 		s := history.Series{Treatment: f.Treatment, Side: f.Side, Response: f.Response, Unit: f.Unit,
 			Higher: moreIsBetter(f.Response)}
+		is := func(x PastFigure) bool { return x.setup == f.setup && x.Side == f.Side && x.Response == f.Response }
+		s.OfAll = slices.ContainsFunc(h.Runs, func(p Past) bool {
+			return slices.ContainsFunc(p.Figures, func(x PastFigure) bool { return is(x) && x.OfAnswered() })
+		})
 		for i, p := range h.Runs {
 			for _, x := range p.Figures {
-				if x.setup != f.setup || x.Side != f.Side || x.Response != f.Response {
+				if !is(x) {
 					continue
+				}
+				if s.OfAll {
+					x.Log, x.SE, x.Point.Trials, x.Why = x.ofAll.Log, x.ofAll.SE, x.ofAll.Trials, x.ofAllWhy
 				}
 				if x.Modelled != f.Modelled {
 					x.Why = "one is measured, the other modelled"

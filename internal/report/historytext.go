@@ -138,6 +138,14 @@ func (h History) answer() string {
 	return text
 }
 
+// ResponseWords are the response of a series, and what its figures are of where requests failed.
+func ResponseWords(j history.Judged) string {
+	if j.OfAll {
+		return words(j.Response) + " (median of all requests)"
+	}
+	return words(j.Response)
+}
+
 // Answer is the history in a sentence.
 func (h History) Answer() string { return h.answer() }
 
@@ -149,7 +157,7 @@ func (h History) Text(w io.Writer) error {
 	var b strings.Builder
 	wrap(&b, h.answer(), "  ")
 	for _, j := range h.Series {
-		fmt.Fprintf(&b, "\n%s %s, %s\n", j.Treatment, words(j.Response), j.Side)
+		fmt.Fprintf(&b, "\n%s %s, %s\n", j.Treatment, ResponseWords(j), j.Side)
 		if j.Why != "" {
 			wrap(&b, "  not judged: "+j.Why, "  ")
 			continue
@@ -266,7 +274,7 @@ const (
 // lines across with a sign. Base is the run that is pinned as the baseline; below 0: none.
 func (h History) Picture(id string, j history.Judged, base int) Picture {
 	p := Picture{ID: id, Height: historyTop + historyHeight + axisHeight,
-		Says: fmt.Sprintf("%s %s, %s, over %s", j.Treatment, words(j.Response), j.Side, plural.Count(len(j.Points), "run"))}
+		Says: fmt.Sprintf("%s %s, %s, over %s", j.Treatment, ResponseWords(j), j.Side, plural.Count(len(j.Points), "run"))}
 	rows := rowsOf(j)
 	first := max(0, len(rows)-mostPoints)
 	var all []float64
@@ -398,6 +406,7 @@ func (h History) JSON(w io.Writer) error {
 		Treatment string      `json:"treatment"`
 		Side      string      `json:"side"`
 		Response  string      `json:"response"`
+		OfAll     bool        `json:"medians_of_all,omitempty"` // requests failed
 		Unit      string      `json:"unit"`
 		Between   stat.Number `json:"between_runs_sd_log"`
 		Why       string      `json:"not_judged,omitempty"`
@@ -421,8 +430,8 @@ func (h History) JSON(w io.Writer) error {
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {
-		s := series{j.Treatment, string(j.Side), j.Response, j.Unit, stat.Number(j.Between), j.Why, []point{}, []level{},
-			[]mark{}}
+		s := series{j.Treatment, string(j.Side), j.Response, j.OfAll, j.Unit, stat.Number(j.Between), j.Why, []point{},
+			[]level{}, []mark{}}
 		for i, r := range rowsOf(j) {
 			s.Points = append(s.Points, point{r.run, stat.Number(r.at), stat.Interval{r.lo, r.hi},
 				stat.Number(j.Points[i].SE), j.Points[i].Trials})

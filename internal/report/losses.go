@@ -92,6 +92,23 @@ func (c *Cell) medianOfAll(confidence float64) (stat.Summary, error) {
 	return stat.Median(values, confidence)
 }
 
+// value is that of a trial by which cells are compared: where requests failed, the median among all of them, NaN where
+// that is one that failed.
+func (l *losses) value(c *Cell, p Point) float64 {
+	if l.known() {
+		return answeredOrNone(p.allMedian())
+	}
+	return c.value(p)
+}
+
+// center is the figure of a cell by which cells are compared.
+func (l *losses) center(c *Cell) float64 {
+	if l.known() {
+		return l.centers[c].Center
+	}
+	return c.Headline().Center
+}
+
 // known reports whether treatments are ranked by medians among all requests.
 func (l *losses) known() bool { return l != nil && l.centers != nil }
 
@@ -169,26 +186,16 @@ func besideFigure(says string) string {
 // rankAll makes the analysis of a time that of medians among all requests where some failed, those as the slowest;
 // false: it has none, which it says.
 func (r *Report) rankAll(e *Effects, t *stat.Table, series []advise.Series) bool {
-	if !slices.ContainsFunc(series, lostSome) {
+	if !slices.ContainsFunc(series, advise.Series.OfAnswered) {
 		return true
 	}
 	for i, s := range series {
-		trials := slices.Clone(s.Trials)
-		for j := range trials {
-			x := &trials[j]
-			x.Mean = cmp.Or(x.AllMedian, x.Median)
-			why := ""
-			if math.IsNaN(x.Mean) {
-				why = "requests failed, and the exchanges that tell of all of them are not read here"
-			} else if math.IsInf(x.Mean, 1) {
-				why = "among all requests of a trial of " + s.Name() + " the median is one that failed"
-			}
-			if why != "" {
-				e.Warnings = append(e.Warnings, "levels are not compared: "+why)
-				return false
-			}
+		of, why := s.OfAll()
+		if why != "" {
+			e.Warnings = append(e.Warnings, "levels are not compared: "+why)
+			return false
 		}
-		series[i].Trials = trials
+		series[i] = of
 	}
 	e.Medians = true
 	e.Warnings = append(e.Warnings, "requests failed: medians among all requests are compared, with those as the slowest")
@@ -201,15 +208,10 @@ func (r *Report) rankAll(e *Effects, t *stat.Table, series []advise.Series) bool
 	return true
 }
 
-// lostSome reports whether a series is a time of requests of which some failed.
-func lostSome(s advise.Series) bool {
-	return s.Side == measure.Client && s.Failed > 0 && advise.OfAnswered(s.Response)
-}
-
 // levelLosses says whether levels are compared by medians among all requests, and that more of those of the best one
 // failed.
 func (r *Report) levelLosses(series []advise.Series, factor string, x LevelContrast) (ofAll bool, fails string) {
-	if !slices.ContainsFunc(series, lostSome) {
+	if !slices.ContainsFunc(series, advise.Series.OfAnswered) {
 		return false, ""
 	}
 	l := losses{failed: map[*Cell][]stat.Share{}, confidence: r.Study.Design.Confidence}

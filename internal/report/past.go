@@ -44,6 +44,10 @@ type PastFigure struct {
 	history.Point
 	Why   string // there is no point
 	setup string // a digest of its settings, whatever the treatment is called
+
+	// ofAll is the point of medians among all requests, or why there is none, for histories in which requests failed.
+	ofAll    history.Point
+	ofAllWhy string
 }
 
 // PastOf takes from a report what a history needs; c is not nil where the results are a confirmation.
@@ -78,6 +82,11 @@ func PastOf(r *Report, c *Confirms) Past {
 		}
 		f := PastFigure{Series: s, Treatment: r.Treatments[r.Cells[i].Treatment].Name()}
 		f.Point, f.Why = pointOf(s)
+		if of, why := s.OfAll(); why != "" {
+			f.ofAllWhy = why
+		} else {
+			f.ofAll, f.ofAllWhy = pointOf(of)
+		}
 		setup := r.Treatments[r.Cells[i].Treatment].setup
 		f.setup = setupDigest(setup)
 		f.Machine = machine

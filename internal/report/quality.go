@@ -55,13 +55,6 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			m[q.Key] = q.Value
 		}
 		noted[i] = append(noted[i], m)
-		r.Treatments[i].failed = append(r.Treatments[i].failed, stat.Share{Hits: int(m["failures"]), N: int(m["requests"])})
-		if m["failures"] > 0 {
-			if r.failing == nil {
-				r.failing = map[int]bool{}
-			}
-			r.failing[t.ID] = true
-		}
 		if m["warm_up_failures"] > 0 && cold[i] == "" {
 			w, _ := s.WarmUp(store.AttemptID{Trial: t.ID, Attempt: t.Attempt}) // a copy has no such file
 			cold[i] = w.FirstFailure

@@ -100,10 +100,7 @@ func Read(s *store.Store) (*Report, error) {
 	for _, err := range s.Verify() {
 		damage = append(damage, err.Error())
 	}
-	r, err := read(s, damage)
-	if err == nil {
-		r.readFailed(s)
-	}
+	r, err := read(s, damage, (*Report).readFailed)
 	if err == nil && len(r.Damage) == 0 {
 		r.Effects = r.effectsOfAll()
 	}
@@ -114,14 +111,16 @@ func Read(s *store.Store) (*Report, error) {
 // motion: it reads the ledger only, Damage is empty whatever the files are, and
 // Effects, which take longest, are left out.
 func ReadUnverified(s *store.Store) (*Report, error) {
-	r, err := read(s, nil)
-	if err == nil {
-		r.unseenFailed()
-	}
-	return r, err
+	return read(s, nil, (*Report).unseenFailed)
 }
 
-func read(s *store.Store, damage []string) (*Report, error) {
+// ReadPast is ReadUnverified for PastOf: where requests failed, it reads the exchanges of those trials.
+func ReadPast(s *store.Store) (*Report, error) {
+	return read(s, nil, (*Report).readFailed)
+}
+
+// read looks among all requests of trials, of which some failed, as it is told to.
+func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store)) (*Report, error) {
 	r, err := ReadFigures(s)
 	if err != nil {
 		return nil, err
@@ -132,6 +131,7 @@ func read(s *store.Store, damage []string) (*Report, error) {
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
 	}
+	amongAll(r, s)
 	if err := r.doubtTrials(s); err != nil {
 		return nil, err
 	}
@@ -186,6 +186,9 @@ func ReadFigures(s *store.Store) (*Report, error) {
 	}
 	if err := r.chooseHeadlines(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
+	}
+	if err := r.countFailed(s); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

@@ -93,9 +93,17 @@ func (s *Store) trialsByID() (map[int]PlannedTrial, error) {
 type AttemptID struct{ Trial, Attempt int }
 
 // Qualities lists what was noted of all attempts, by attempt: one query instead
-// of one for each trial.
-func (s *Store) Qualities() (map[AttemptID][]Quality, error) {
-	rows, err := s.db.Query("SELECT trial, attempt, key, unit, value FROM quality ORDER BY trial, attempt, key")
+// of one for each trial. Keys say what is wanted; none: all.
+func (s *Store) Qualities(keys ...string) (map[AttemptID][]Quality, error) {
+	which, wanted := "", make([]any, len(keys))
+	for i, k := range keys {
+		wanted[i] = k
+	}
+	if len(keys) > 0 {
+		which = " WHERE key IN (?" + strings.Repeat(", ?", len(keys)-1) + ")"
+	}
+	rows, err := s.db.Query("SELECT trial, attempt, key, unit, value FROM quality"+which+
+		" ORDER BY trial, attempt, key", wanted...)
 	if err != nil {
 		return nil, s.word(err)
 	}

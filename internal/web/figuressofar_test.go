@@ -109,3 +109,39 @@ func TestNowOfOneTreatment(t *testing.T) {
 	shows(t, served(t, Options{Folders: []string{dir}}), "/now/", "block 3, since ", `title="trial 3, running"`,
 		`<tr><th scope="row">only</th><td>2</td><td>1.00 ms</td></tr>`)
 }
+
+// Where requests failed, a figure so far says how many are not in it: the exchanges that tell of all are not read while
+// a study runs, and benches are not said to disagree by such times.
+func TestNowSaysWhoFails(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		dir := t.TempDir()
+		kept, plan, err := fabricated.Create(filepath.Join(dir, "run/001"), []byte("study: s\nservice: monitor\n"+
+			"requests: 100\nfailures: 5%\nfactors: {stack: [a, b]}\nresponses: [rtt]\ndesign: {replications: 12, seed: 1}\n"))
+		ok(t, err)
+		for _, trial := range plan.Trials[:20] {
+			a, err := kept.BeginOn(trial.ID, store.Bench{Name: []string{"b1", "b2", "b3"}[trial.Block%3], Boot: "1"})
+			ok(t, err)
+			v, failed := 1e-3*(1+0.01*math.Sin(float64(7*trial.Block*(trial.Cell+1)))), 0.0
+			if fails && trial.Cell == 0 {
+				failed = 2
+			}
+			if trial.Cell == 0 && trial.Block%3 == 0 { // which bench b1 alone gives up
+				v *= 0.5
+			}
+			ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 98, Mean: v, SD: v / 10,
+				Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, []store.Quality{
+				{Key: "requests", Unit: "1", Value: 100}, {Key: "failures", Unit: "1", Value: failed}}))
+		}
+		body := get(t, served(t, Options{Folders: []string{dir}}), "/now/").Body.String()
+		for what, want := range map[string]bool{" · 2 % failed, not in it</td></tr>": fails, "failed, not in it": fails,
+			"b1 ranks treatments differently": !fails} {
+			if strings.Contains(body, what) != want {
+				t.Errorf("%v fail: the page says %q: %v", fails, what, !want)
+			}
+		}
+		if n := strings.Count(body, "failed, not in it</td>"); fails && n != 1 {
+			t.Errorf("%d treatments are said to fail", n)
+		}
+		ok(t, kept.Close())
+	}
+}

@@ -128,7 +128,8 @@ func (k *pasts) one(p place) report.Past {
 	return past
 }
 
-// readPast reads a result's ledger, and what its programs said of themselves; its raw files are read by its own page.
+// readPast reads a result's ledger, and what its programs said of themselves. Its raw files are read by its own page,
+// but for the exchanges of trials of which requests failed, if they are few.
 func readPast(p place) (report.Past, error) {
 	confirms, err := confirmsIn(p, report.ConfirmationFile)
 	if err != nil {
@@ -139,7 +140,15 @@ func readPast(p place) (report.Past, error) {
 		return report.Past{}, err
 	}
 	defer s.Close()
-	r, err := report.ReadUnverified(s)
+	rows, err := s.Rows()
+	if err != nil {
+		return report.Past{}, err
+	}
+	read := report.ReadUnverified
+	if rows <= mostRows {
+		read = report.ReadPast
+	}
+	r, err := read(s)
 	if err != nil {
 		return report.Past{}, err
 	}
@@ -290,7 +299,7 @@ func (v *historyView) charts(h report.History, ids map[string]found, q url.Value
 		suspicions[key(s.Series, s.Mark)] = s
 	}
 	for i, j := range h.Series {
-		c := chart{Title: fmt.Sprintf("%s: %s, %s", j.Treatment, report.Words(j.Response), j.Side), Why: j.Why,
+		c := chart{Title: fmt.Sprintf("%s: %s, %s", j.Treatment, report.ResponseWords(j), j.Side), Why: j.Why,
 			Based: base >= 0}
 		if j.Why == "" {
 			c.Figure = figure(h.Picture(fmt.Sprintf("history-%d", i), j, base))

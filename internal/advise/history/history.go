@@ -34,6 +34,8 @@ type Series struct {
 	Higher    bool    // is better, as of a throughput
 	Points    []Point // in the order of the runs; runs without a figure are left out
 	Why       string  // there is no judgement, such as figures of 0
+	// OfAll says that points are of the trials' medians among all requests, of which some failed, and not of means.
+	OfAll bool
 }
 
 // Is reports whether two series are of the same figure.

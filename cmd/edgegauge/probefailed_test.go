@@ -1,0 +1,76 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/stat"
+)
+
+// Two probes are of equal services, of which one gives up its slowest 2 %: compare calls the one that answers them not
+// worse for its times, nor by a file that does not say where the median of all requests lies, as earlier ones.
+func TestProbesAreComparedByAllRequests(t *testing.T) {
+	const comparisons = 100
+	worse, err := advise.ParseChange("rtt > 5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(29, 40))
+	probed := func(scale float64, fail int, earlier bool) probeReport {
+		p := probeReport{URL: "http://h/"}
+		for range 12 {
+			times := make([]int64, 200)
+			base := scale * 461e3 * math.Exp(0.05*rnd.NormFloat64())
+			for i := range times {
+				times[i] = int64(base * math.Exp(0.3*rnd.NormFloat64()))
+				if rnd.Float64() < 0.04 {
+					times[i] += int64(1e7 * (1 + rnd.Float64()))
+				}
+			}
+			slices.Sort(times)
+			body := 1.0
+			r := probeRun{Requests: 200, Failures: fail, RTT: withinOf(times[:200-fail], fail),
+				ResponseTime: withinOf(times[:200-fail], fail), RequestBody: 1, ResponseBody: &body, Answers: 1}
+			if earlier {
+				for _, w := range []*within{r.RTT, r.ResponseTime} {
+					w.MedianOfAll, w.P95OfAll = nil, nil
+				}
+			}
+			p.PerRun = append(p.PerRun, r)
+			p.Requests, p.Failures = p.Requests+200, p.Failures+fail
+		}
+		return p
+	}
+	for _, x := range []struct {
+		words   string
+		scale   float64
+		fail    int // of the old one
+		earlier bool
+		right   bool // it is worse
+	}{
+		{"none gives up", 1, 0, false, false},
+		{"the old one gave up 2 %", 1, 4, false, false},
+		{"the same in earlier files", 1, 4, true, false},
+		{"the old one gave up 60 %", 1, 120, false, false},
+		{"the old one gave up 2 %, the new one takes 1.6 times as long", 1.6, 4, false, true},
+	} {
+		said := 0
+		for range comparisons {
+			c, err := compareProbes("old", "new", probed(1, x.fail, x.earlier), probed(x.scale, 0, x.earlier),
+				[]advise.Condition{worse}, compareFlags{confidence: 0.95, margin: 0.05})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Verdict() == stat.Confirmed {
+				said++
+			}
+		}
+		t.Logf("%s: worse in %d of %d comparisons", x.words, said, comparisons)
+		if x.right && said < comparisons*9/10 || !x.right && said > 12 {
+			t.Errorf("%s: worse in %d of %d comparisons", x.words, said, comparisons)
+		}
+	}
+}
