@@ -160,6 +160,9 @@ func chosen(
 		case err != nil:
 			return out, exit{exitUnmeasured, fmt.Errorf("%s: %w", r.Dir, err)}
 		}
+		for _, name := range l.Invalid {
+			c.Left = append(c.Left, name+": no trial of it is valid")
+		}
 		for i := range c.Candidates {
 			if c.Candidates[i].Name == "" { // a study without factors has one treatment
 				c.Candidates[i].Name = r.Treatments[0].Name()

@@ -191,12 +191,24 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 					"here: edgegauge compare --base %s --with STUDY --detect 5%%", name, report.Quoted(name))}
 			}
 		}
-		return compare(args[0], args[1], f)
+		out, err := compare(args[0], args[1], f)
+		if err == nil && sameFile(args[0], args[1]) {
+			out.Warnings = slices.Insert(out.Warnings, 0, "old and new are the same results, which say nothing of a change; "+
+				"name those of two runs")
+		}
+		return out, err
 	case len(args) == 1:
 		return compareWithin(args[0], f)
 	}
 	return report.Compared{}, exit{exitUsage, errors.New("compare takes OLD NEW, RESULTS of both versions, or --base " +
 		"and --with")}
+}
+
+// sameFile says whether two names lead to one file or folder.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // undecidedExit is the exit code of an answer that is undecided.

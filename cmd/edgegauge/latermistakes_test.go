@@ -114,7 +114,7 @@ var laterMistakes = []mistake{
 	{"check s.yaml", one + "runs: 5\n", "s.yaml:5:1: … write design: {replications: 5}"},
 	{"check s.yaml", one + "tls: true\n", "s.yaml:5:1: … did you mean security?"},
 	{"check s.yaml", "study: my study\nservice: echo\nn: 5\nstack: rest-json\n",
-		"s.yaml:1:8: … use letters, digits, dots, - and _ only"},
+		"s.yaml:1:8: … use letters from A to Z, digits, dots, - and _ only"},
 	{"check s.yaml", "study: s\nservice: temperature\nn: 5\nstack: rest-json\n",
 		"s.yaml:3:4: … n changes nothing; remove it"},
 	{"check s.yaml", "study: s\nserver: {url: 'http://127.0.0.1:8080'}\nfactors: {request: [/, /a]}\n",

@@ -54,7 +54,7 @@ func readProfile(name string, text []byte) (Profile, error) {
 			Memory string `yaml:"memory"`
 		} `yaml:"constrained"`
 	}
-	if err := yaml.Load(text, &file); err != nil {
+	if err := named.InWords(yaml.Load(text, &file)); err != nil {
 		return p, err
 	}
 	p.Title = file.Title

@@ -82,7 +82,7 @@ func readPowerModel(name string, text []byte) (*PowerModel, error) {
 	var doc struct {
 		Power *PowerModel `yaml:"power"`
 	}
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := named.InWords(yaml.Unmarshal(text, &doc)); err != nil {
 		return nil, fmt.Errorf("%s.yaml: %w", name, err)
 	}
 	if doc.Power == nil {

@@ -176,7 +176,12 @@ func InTotal(s *study.Setup, of study.Study) bool {
 
 // SumGives says whether packets of a whole run give a response of such a treatment.
 func SumGives(s *study.Setup, response string) bool {
-	if !IsLinked(s) || Overlaps(s) == "" {
+	return IsLinked(s) && SumGivesLinked(s, response)
+}
+
+// SumGivesLinked says the same of the treatment as it would be behind a link.
+func SumGivesLinked(s *study.Setup, response string) bool {
+	if Overlaps(s) == "" {
 		return false
 	}
 	switch response {

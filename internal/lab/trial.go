@@ -336,11 +336,10 @@ func (t *trialRunner) check(context.Context) error {
 		return errors.New("no figure of it holds")
 	}
 	if why := e.fault(); why != "" {
-		log := t.programs.client.log
-		if t.programs.server != nil {
-			log = t.programs.server.log
+		if log := t.programs.failed(); log != "" {
+			why += "; see " + log
 		}
-		return fmt.Errorf("%s; see %s", why, log)
+		return errors.New(why)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func Load(folders ...fs.FS) (map[string]Profile, error) {
 func readProfile(name string, text []byte) (Profile, error) {
 	p := Profile{Link: Link{Name: name}}
 	var file profileFile
-	if err := yaml.Load(text, &file, yaml.WithKnownFields()); err != nil {
+	if err := named.InWords(yaml.Load(text, &file, yaml.WithKnownFields())); err != nil {
 		return p, err
 	}
 	if p.Title = file.Title; p.Title == "" {

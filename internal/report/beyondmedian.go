@@ -52,8 +52,9 @@ func (v veiledPairs) against(i int) (x stat.Comparison, apart bool) {
 }
 
 // unveil adds what medians do not show of a cell beside the best: to perhaps where waiting for a CPU may explain it. Of
-// one that is behind it, up to so many times as much by the median, it is what says the contrary, or far more.
-func (k ranking) unveil(i int, best, name string, behind float64, certain, perhaps *[]string) {
+// one that is behind it, it is what says the contrary of its median, or far more. Only what the interval of its median
+// does not contain is due to a part of the requests.
+func (k ranking) unveil(i int, best, name string, median stat.Comparison, behind bool, certain, perhaps *[]string) {
 	var parts []string
 	slow, waited := "", true
 	for _, v := range k.veiled {
@@ -61,7 +62,7 @@ func (k ranking) unveil(i int, best, name string, behind float64, certain, perha
 		if v.figure == "mean" && k.losses.flatters(k.cells[i], k.cells[0], x.Estimate > x.Even()) {
 			continue
 		}
-		if far := v.pairs.Log && x.Lo > farMore*behind; !apart || x.Estimate > x.Even() && !math.IsNaN(behind) && !far {
+		if far := v.pairs.Log && x.Lo > farMore*median.Hi; !apart || x.Estimate > x.Even() && behind && !far {
 			continue
 		}
 		of := " of a typical trial of " + name + " is "
@@ -70,7 +71,8 @@ func (k ranking) unveil(i int, best, name string, behind float64, certain, perha
 		}
 		parts = append(parts, "the "+v.figure+of+timesAsMuch(x, v.pairs.Log, k.cells[i].Unit))
 		waited = waited && k.waitingExplains(k.cells[i], x)
-		if slow == "" && v.pairs.Log && math.Max(x.Estimate, 1/x.Estimate) >= 1+skewFrom {
+		if slow == "" && v.pairs.Log && math.Max(x.Estimate, 1/x.Estimate) >= 1+skewFrom &&
+			(x.Estimate < median.Lo || x.Estimate > median.Hi) {
 			slow = map[bool]string{true: name, false: best}[x.Estimate > 1]
 		}
 	}

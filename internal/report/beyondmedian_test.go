@@ -146,3 +146,29 @@ func TestWaitingMayExplainWhatMediansHide(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Requests that all take longer are no part of them: that is said only where the median does not tell as much. A
+// treatment of which all are slower may be behind by its mean where its median is not beyond doubt.
+func TestSlowerAltogetherIsNoPart(t *testing.T) {
+	runs := 2000
+	if testing.Short() {
+		runs = 100
+	}
+	for _, scale := range []float64{1.08, 1.12, 1.2} {
+		r, wrong, said := rand.New(rand.NewPCG(11, 11)), 0, 0
+		for range runs {
+			text := strings.Join(veiledReport(t, r, 6, pretended{"a", 1, 0, 0}, pretended{"b", scale, 0, 0}).Verdict(), " ")
+			if strings.Contains(text, "of a typical trial of") {
+				said++
+			}
+			if strings.Contains(text, "a part of the requests of") {
+				wrong++
+			}
+		}
+		t.Logf("slower by %.2f: means said in %.1f %%, a part in %.1f %%", scale, 100*float64(said)/float64(runs),
+			100*float64(wrong)/float64(runs))
+		if 200*wrong > runs {
+			t.Errorf("slower by %.2f: a part of the requests is said to be slow in %d of %d", scale, wrong, runs)
+		}
+	}
+}

@@ -72,12 +72,18 @@ func (r *Report) noFigure(treatment int, p Panel) string {
 	switch {
 	case t.Valid == 0:
 		return "no valid trial"
-	case t.setup != nil && t.setup.LeavesOut(string(p.Side), p.Response):
+	case r.leftOut(treatment, p.Side, p.Response):
 		return "left out by the study"
 	case r.isCut(treatment, p):
 		return noWholeBlock
 	}
 	return "not measured here"
+}
+
+// leftOut says whether the study leaves a response of a treatment out.
+func (r *Report) leftOut(treatment int, side measure.Side, response string) bool {
+	s := r.Treatments[treatment].setup
+	return s != nil && s.LeavesOut(string(side), response)
 }
 
 // Chart is that of a panel.

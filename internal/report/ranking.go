@@ -117,7 +117,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			untold, but = append(untold, name), appendSaid(but, fails)
 			continue
 		}
-		show, ahead := &but, math.NaN()
+		show, behind := &but, false
 		tied := advise.SameFigure(k.summary(c).Center, k.summary(k.cells[0]).Center)
 		switch ratio := k.overBest(i + 1); { // of means: medians are held against the blocks alone
 		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
@@ -135,11 +135,11 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
 			apart = append(apart, apartness{name, timesAsMuch(x, k.pairs.Log, c.Unit), k.summary(c).Center, x})
-			show, ahead = &yet, x.Hi
+			show, behind = &yet, true
 		default:
 			alike.add(name, x)
 		}
-		k.unveil(i+1, first, name, ahead, show, &perhaps)
+		k.unveil(i+1, first, name, x, behind, show, &perhaps)
 		*show = appendSaid(*show, fails)
 	}
 	if len(alike.names) > 0 {

@@ -20,8 +20,10 @@ import (
 // A Level is a part of the results that has a verdict of its own: treatments that
 // differ in what one can choose, and not in what one is given, such as the link.
 type Level struct {
-	Name     string // "link nb-iot"; empty where there is one
-	Series   []advise.Series
+	Name   string // "link nb-iot"; empty where there is one
+	Series []advise.Series
+	// Invalid are the treatments of which no trial is valid, floors aside: there is no series of them.
+	Invalid  []string
 	byMedian func(measure.Side, string) string // why a side's response is shown as a median; empty: it is not
 }
 
@@ -38,7 +40,13 @@ func (r *Report) Levels() []Level {
 func (r *Report) Whole() Level { return r.level("", func(int) bool { return true }) }
 
 func (r *Report) level(name string, wanted func(treatment int) bool) Level {
-	return Level{name, r.series(wanted), func(side measure.Side, response string) string {
+	var invalid []string
+	for i, t := range r.Treatments {
+		if wanted(i) && t.Valid == 0 && !r.isFloor(t.Stack) {
+			invalid = append(invalid, t.Name())
+		}
+	}
+	return Level{name, r.series(wanted), invalid, func(side measure.Side, response string) string {
 		var k ranking
 		median := false
 		for i, c := range r.Cells {

@@ -319,7 +319,7 @@ func answeredPercent(failed float64) string { return fmt.Sprintf("%.3g %%", 100*
 
 // unranked names the treatments of a group that have no figure to be ranked by: one of them may be the best.
 func (r *Report) unranked(g group, q question) string {
-	var few, lacking, failing []string
+	var few, left, lacking, failing []string
 	for _, i := range g.treatments {
 		c, ok := r.Cell(i, q.side, q.response)
 		switch t := r.Treatments[i]; {
@@ -328,6 +328,8 @@ func (r *Report) unranked(g group, q question) string {
 		case ok && len(c.replicates()) > 1 || t.Wanted < 2:
 		case t.Valid < 2:
 			few = append(few, r.nameIn(g, i))
+		case r.leftOut(i, q.side, q.response):
+			left = append(left, r.nameIn(g, i))
 		default:
 			lacking = append(lacking, r.nameIn(g, i))
 		}
@@ -335,6 +337,9 @@ func (r *Report) unranked(g group, q question) string {
 	text := ""
 	if len(few) > 0 {
 		text = "; not ranked, since fewer than two of its trials are valid: " + list(few, mostNames)
+	}
+	if len(left) > 0 {
+		text += "; not ranked, since the study leaves this figure out: " + list(left, mostNames)
 	}
 	if len(lacking) > 0 {
 		text += "; not ranked, since fewer than two of its trials have the figure: " + list(lacking, mostNames)

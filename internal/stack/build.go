@@ -36,6 +36,20 @@ func (d Description) NeedsNow() []Need {
 	return d.Needs
 }
 
+// NotFound is a program that serve or call begins with and no folder of PATH has; empty: there is none.
+func (d Description) NotFound() string {
+	for _, p := range []Program{d.Serve, d.Call} {
+		if len(p.Command) == 0 || strings.ContainsAny(p.Command[0], "/{") ||
+			slices.ContainsFunc(p.Env, func(e string) bool { return strings.HasPrefix(e, "PATH=") }) {
+			continue
+		}
+		if _, err := exec.LookPath(p.Command[0]); err != nil {
+			return p.Command[0]
+		}
+	}
+	return ""
+}
+
 // Unmet lists those of needs that are not met, as Missing does.
 func (d Description) Unmet(ctx context.Context, needs []Need) []Need {
 	var out, bring []Need

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 // A Description is a stack's stack.yaml: what it is, what it needs, how it is
@@ -250,7 +251,7 @@ func Read(dir string) (Description, error) {
 
 // parseDescription reads the text of a stack.yaml; nothing of it is run.
 func parseDescription(file string, text []byte) (d Description, err error) {
-	if err := yaml.Load(text, &d, yaml.WithKnownFields()); err != nil {
+	if err := named.InWords(yaml.Load(text, &d, yaml.WithKnownFields())); err != nil {
 		return d, fmt.Errorf("%s: %w", file, err)
 	}
 	if d.Dir, err = filepath.Abs(filepath.Dir(file)); err != nil {

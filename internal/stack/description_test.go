@@ -178,6 +178,23 @@ func TestMissingNeeds(t *testing.T) {
 	}
 }
 
+// What a command begins with is looked for where the program will be, whether or not a need names it.
+func TestProgramsNotFound(t *testing.T) {
+	for want, d := range map[string]Description{
+		"":        {Serve: Program{Command: []string{"sh", "-c"}}, Call: Program{Command: []string{"build/none"}}},
+		"python9": {Serve: Program{Command: []string{"python9", "x.py"}}},
+		"ruby9":   {Serve: Program{Command: []string{"sh"}}, Call: Program{Command: []string{"ruby9"}}},
+	} {
+		if got := d.NotFound(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	elsewhere := Description{Serve: Program{Command: []string{"python9"}, Env: []string{"PATH=/opt"}}}
+	if got := elsewhere.NotFound(); got != "" {
+		t.Errorf("got %q, which its own PATH may have", got)
+	}
+}
+
 // A build that fails, or is ended, in its middle leaves products of two sources. With the old source again they are no
 // more up to date.
 func TestAHalfBuildIsNoBuild(t *testing.T) {

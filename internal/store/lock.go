@@ -218,9 +218,11 @@ func holdsResults(dir string) error {
 	case err == nil:
 		return nil
 	case isMarked(dir):
-		return fail(ErrMissing,
-			"%s: incomplete: %s is missing; run the study again with this directory, or restore the ledger from a copy",
-			dir, ledgerFile)
+		advice := "run the study again with this directory, or restore the ledger from a copy"
+		if logs, _ := os.ReadDir(filepath.Join(dir, trialsDir)); len(logs) > 0 { // which no run writes over
+			advice = "restore the ledger from a copy, or run the study into a new directory"
+		}
+		return fail(ErrMissing, "%s: incomplete: %s is missing; %s", dir, ledgerFile, advice)
 	case errors.Is(err, os.ErrNotExist):
 		return fail(ErrForeign, "%s: no results here (no %s); name a directory that edgegauge run wrote", dir, ledgerFile)
 	}

@@ -182,13 +182,12 @@ var plainFile = newForm(`^[A-Za-z0-9][A-Za-z0-9._-]*$`, 100)
 
 // fileName reads a name that results directories are called by.
 func (r *reader) fileName(what string, n *node) (string, bool) {
-	v, ok := r.name(what, n)
-	if ok && !plainFile.MatchString(v) {
-		r.fail(n.pos, fmt.Sprintf("%s %q is used in file names", what, v),
-			"use letters, digits, dots, - and _ only, such as which-way")
+	if n.kind == scalar && n.tag == "!!str" && n.text != "" && !plainFile.MatchString(n.text) {
+		r.fail(n.pos, fmt.Sprintf("%s %q is used in file names", what, n.text),
+			plainFile.advice(n.text, "use letters from A to Z, digits, dots, - and _ only, such as which-way"))
 		return "", false
 	}
-	return v, ok
+	return r.name(what, n)
 }
 
 // studyName refuses the one that leads to the newest results, of whatever study. Results with it, in folders that were

@@ -140,7 +140,7 @@ func (b *builder) factor(key Word, n *node) (Factor, bool) {
 	case slices.Contains(columns, key.Text) || indexKey(topKeys, key.Text) >= 0 || !factorName.MatchString(key.Text),
 		b.vocabulary.Stacks != nil && slices.Contains(laterColumns, key.Text):
 		b.fail(key.Pos, fmt.Sprintf("%q cannot name a factor", key.Text),
-			"choose another name, of letters, digits, dots, - and _")
+			factorName.advice(key.Text, "choose another name, of letters from A to Z, digits, dots, - and _"))
 		return Factor{}, false
 	case n.kind == list && slices.ContainsFunc(n.items, func(l *node) bool { return l.kind != mapping }):
 		advice := "give each level as {name: …, SETTING: value}"

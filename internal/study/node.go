@@ -61,11 +61,32 @@ func parseYAML(file string, data []byte, inFile bool, errs *faults) *node {
 	}
 	var doc yaml.Node
 	if err := yaml.Load(data, &doc); err != nil {
-		errs.add(yamlError(err, at))
+		e := yamlError(err, at)
+		if strings.Contains(e.What, "found multiple") {
+			e.Pos = at(secondDocument(data), 1)
+		}
+		errs.add(e)
 		return nil
 	}
 	t := tree{at: at, errs: errs, open: map[*yaml.Node]bool{}}
 	return t.node(&doc)
+}
+
+// secondDocument is the line where a second one begins: the library does not say it. No line of a document begins with
+// three dashes or dots, not even one of a text.
+func secondDocument(data []byte) int {
+	seen, ended := false, false
+	for i, line := range strings.Split(string(data), "\n") {
+		word, _, _ := strings.Cut(strings.TrimRight(line, "\r"), " ")
+		switch blank := word == "" || word[0] == '#' || word[0] == '%'; {
+		case blank:
+		case ended, seen && word == "---":
+			return i + 1
+		default:
+			seen, ended = true, word == "..."
+		}
+	}
+	return 1
 }
 
 // oddCharacter finds what YAML forbids, because the library refuses it without a position.

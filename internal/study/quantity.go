@@ -20,12 +20,18 @@ import (
 // every number has an exact short text.
 var decimal = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9])?$`)
 
+// endless is a number of more digits than readDecimal reads.
+var endless = regexp.MustCompile(`^[0-9]{19,}$`)
+
 func readDecimal(s string) (*big.Rat, bool) {
 	if !decimal.MatchString(s) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(s)
 }
+
+// durations are texts that time.ParseDuration refuses only if they are longer than its int64 of ns holds.
+var durations = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`)
 
 // readDuration reads Go's durations, 0 and above.
 func readDuration(s string) (d time.Duration, text, advice string) {
@@ -37,7 +43,10 @@ func readDuration(s string) (d time.Duration, text, advice string) {
 		return 0, "", "give its unit, such as " + s + "ms or " + s + "s"
 	}
 	d, err := time.ParseDuration(s)
-	if err != nil {
+	switch {
+	case err != nil && durations.MatchString(s):
+		return 0, "", "write less than 2562047h"
+	case err != nil:
 		return 0, "", example
 	}
 	if d < 0 {
@@ -109,20 +118,29 @@ func readBitRate(s string) (bitPerSecond int64, text, advice string) {
 	return readUnits(strings.TrimSuffix(s, "/s"), bitUnits, example)
 }
 
+// most is how many bytes or bits a text may say; advice names the round number below it.
+var most = big.NewRat(1<<50, 1)
+
 func readUnits(s string, units []unit, example string) (int64, string, string) {
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	name := s[len(digits):]
-	r, ok := readDecimal(strings.TrimSpace(digits))
+	number := strings.TrimSpace(digits)
+	r, ok := readDecimal(number)
 	for _, u := range units {
-		if !ok || u.name != name {
+		if u.name != name {
 			continue
 		}
-		r.Mul(r, new(big.Rat).SetInt64(u.size))
-		if !r.IsInt() || !r.Num().IsInt64() || r.Num().Int64() > 1<<50 {
-			break
+		if ok {
+			r.Mul(r, new(big.Rat).SetInt64(u.size))
 		}
-		v := r.Num().Int64()
-		return v, unitsText(v, units), ""
+		switch {
+		case ok && r.Cmp(most) > 0, endless.MatchString(number):
+			return 0, "", "write at most " + unitsText(1e15, units)
+		case ok && r.IsInt():
+			v := r.Num().Int64()
+			return v, unitsText(v, units), ""
+		}
+		break
 	}
 	return 0, "", example
 }

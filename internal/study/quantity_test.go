@@ -2,6 +2,7 @@ package study
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,6 +30,9 @@ func TestQuantities(t *testing.T) {
 		{"and twenty hours", duration, "20h", result{72000, "20h", ""}},
 		{"zero needs no unit", duration, "0", result{0, "0s", ""}},
 		{"any other number does", duration, "20", result{0, "", "give its unit, such as 20ms or 20s"}},
+		{"longer than 292 years", duration, "5000000h", result{0, "", "write less than 2562047h"}},
+		{"in parts", duration, "2562047h48m", result{0, "", "write less than 2562047h"}},
+		{"no unit", duration, "5000000y", result{0, "", "write a duration such as 20ms, 1.5s or 10m"}},
 		{"nothing goes backwards", duration, "-1s", result{0, "", "write a duration of 0 or more"}},
 
 		{"a share", ratio, "0.05", result{0.05, "5%", ""}},
@@ -50,11 +54,17 @@ func TestQuantities(t *testing.T) {
 			result{0, "", "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"}},
 		{"a unit is needed", size, "100", result{0, "", "give its unit: 100B, 100kB (1000 B each) or 100KiB (1024 B each)"}},
 		{"more than anybody has", size, "999999999999999999GB",
+			result{0, "", "write at most 1000000GB"}},
+		{"of more digits than anybody reads", size, "99999999999999999999999GB", result{0, "", "write at most 1000000GB"}},
+		{"the most", size, "1048576GiB", result{1 << 50, "1048576GiB", ""}},
+		{"one more", size, "1125899906842625B", result{0, "", "write at most 1000000GB"}},
+		{"of a unit that is none", size, "99999999999999999999999TB",
 			result{0, "", "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"}},
 
 		{"bit/s", bits, "9600bit", result{9600, "9600bit", ""}},
 		{"k is 1000", bits, "60kbit", result{60e3, "60kbit", ""}},
 		{"per second may be said", bits, "1Mbit/s", result{1e6, "1Mbit", ""}},
+		{"faster than anything", bits, "999999999999999999Gbit", result{0, "", "write at most 1000000Gbit"}},
 		{"bytes are not bits", bits, "1MB", result{0, "", "write a rate such as 9600bit, 60kbit or 1Mbit (per second)"}},
 
 		{"requests per second", rate, "2.50", result{2.5, "2.5", ""}},
@@ -82,6 +92,24 @@ func TestCanonicalTextIsAFixedPoint(t *testing.T) {
 		text := unitsText(v, byteUnits)
 		if got, again, advice := readSize(text); got != v || again != text || advice != "" {
 			t.Errorf("%d: %q: got %d %q %q", v, text, got, again, advice)
+		}
+	}
+}
+
+func TestSecondDocument(t *testing.T) {
+	for in, want := range map[string]int{
+		"study: x\n---\nstudy: y\n":                     2,
+		"---\nstudy: x\n---\n":                          3,
+		"# a comment\n\n---\nstudy: x\n--- y":           5,
+		"notes: |\n  ---\n  more\n\n--- # next\r\na: b": 5,
+		"study: x\r\n---\r\nstudy: y\r\n":               2,
+		"study: x\n...\nstudy: y\n":                     3,
+		"study: x\n...\n# a comment\n---\nstudy: y\n":   4,
+	} {
+		var errs faults
+		parseYAML("s.yaml", []byte(in), true, &errs)
+		if len(errs.list) != 1 || !strings.Contains(errs.list[0].What, "found multiple") || errs.list[0].Pos.Line != want {
+			t.Errorf("%q: got %v, want line %d", in, errs.list, want)
 		}
 	}
 }

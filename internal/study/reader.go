@@ -78,6 +78,14 @@ func (f form) MatchString(s string) bool {
 	return utf8.RuneCountInString(s) <= f.most && f.pattern().MatchString(s)
 }
 
+// advice is what to write instead of s: characters says which, where not their number is at fault.
+func (f form) advice(s, characters string) string {
+	if utf8.RuneCountInString(s) > f.most {
+		return fmt.Sprintf("use at most %d characters", f.most)
+	}
+	return characters
+}
+
 func (r *reader) name(what string, n *node) (string, bool) {
 	if !r.scalar(what, n, "a name") {
 		return "", false
@@ -87,7 +95,7 @@ func (r *reader) name(what string, n *node) (string, bool) {
 		return n.text, true
 	case n.tag == "!!str":
 		r.fail(n.pos, fmt.Sprintf("%s %q is not a name", what, n.text),
-			"use letters, digits and any of . _ - / : @ + on one line")
+			plainName.advice(n.text, "use letters, digits and any of . _ - / : @ + on one line"))
 	default:
 		r.fail(n.pos, fmt.Sprintf("%s %s is %s, not a name", what, n.text, tagWord(n.tag)),
 			fmt.Sprintf("write %q, between quotes, if it is one", n.text))

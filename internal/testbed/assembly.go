@@ -283,22 +283,30 @@ func (x *assembly) seePackets() {
 		if !lab.Captured(t.Setup) || lab.InTotal(t.Setup, x.plan.Study) {
 			continue
 		}
-		var lacking, reasons []string
+		var lacking, reasons, linked []string
 		for _, r := range asked {
 			why := lab.Lacks(t.Setup, r)
-			if why != "" && !lab.SumGives(t.Setup, r) && !t.Setup.LeavesOut(string(measure.Client), r) {
-				lacking = append(lacking, r)
-				if !slices.Contains(reasons, why) {
-					reasons = append(reasons, why)
-				}
+			if why == "" || lab.SumGives(t.Setup, r) || t.Setup.LeavesOut(string(measure.Client), r) {
+				continue
 			}
+			lacking = append(lacking, r)
+			if !slices.Contains(reasons, why) {
+				reasons = append(reasons, why)
+			}
+			if t.Setup.URL == "" && lab.SumGivesLinked(t.Setup, r) {
+				linked = append(linked, r)
+			}
+		}
+		keys := []string{"stack", "server.stack", "transport", "connection", "security"}
+		if len(linked) > 0 {
+			reasons = append(reasons, "behind a link, those of the whole run give "+strings.Join(linked, ", "))
+			keys = append([]string{"link"}, keys...) // to exclude no treatment that has them
 		}
 		if len(lacking) > 0 {
 			x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
 				cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")),
-				fmt.Sprintf("drop these responses, or give this level leave_out: [%s], or write packets: keep and read the "+
-					"captures with edgegauge packets", strings.Join(lacking, ", ")),
-				"stack", "server.stack", "transport", "connection", "security")
+				fmt.Sprintf("drop these responses and read what packets: keep keeps with edgegauge packets, "+
+					"or give this level leave_out: [%s]", strings.Join(lacking, ", ")), keys...)
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
@@ -63,6 +65,19 @@ func (b *Testbed) FindStack(name string) (stack.Description, bool) {
 	return d, ok
 }
 
+// brokenStack says what is wrong with the stack.yaml of a name that was not loaded; empty: there is none.
+func (b *Testbed) brokenStack(name string) string {
+	for _, f := range b.Options.Stacks {
+		if name != filepath.Base(name) || name == "." || name == ".." {
+			break
+		}
+		if _, err := stack.Read(filepath.Join(f.Path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+	}
+	return ""
+}
+
 // StackState says why a stack cannot run here and what mends that; empty: it can.
 func (b *Testbed) StackState(ctx context.Context, d stack.Description) string {
 	if err := b.reserved[d.Name]; err != nil {
@@ -73,6 +88,9 @@ func (b *Testbed) StackState(ctx context.Context, d stack.Description) string {
 	}
 	if !d.Built() {
 		return "it is not built; run: edgegauge stacks build " + printable.Quoted(d.Name) + b.givenFor(d)
+	}
+	if p := d.NotFound(); p != "" {
+		return p + " is missing; install it, or correct serve and call in " + filepath.Join(d.Dir, "stack.yaml")
 	}
 	return ""
 }

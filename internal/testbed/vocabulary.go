@@ -25,7 +25,8 @@ func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
 		Stacks: func(name string) (study.StackFacts, bool) {
 			d, ok := b.FindStack(name)
 			if !ok {
-				return study.StackFacts{}, false
+				why := b.brokenStack(name)
+				return study.StackFacts{Name: name, Missing: why}, why != ""
 			}
 			return b.stackFacts(ctx, d), true
 		},

@@ -56,7 +56,7 @@ func Read(kind Kind, name string, text []byte) (Profile, error) {
 	p := Profile{Kind: kind, Name: name}
 	file := kind.folder() + "/" + name + ".yaml"
 	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := named.InWords(yaml.Unmarshal(text, &doc)); err != nil {
 		return p, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"edgegauge.example/edgegauge/internal/named"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -26,7 +27,7 @@ type Prices struct {
 // Read reads a file of prices. An unknown key is an error with its line.
 func Read(text []byte) (Prices, error) {
 	var p Prices
-	if err := yaml.Load(text, &p, yaml.WithKnownFields()); err != nil {
+	if err := named.InWords(yaml.Load(text, &p, yaml.WithKnownFields())); err != nil {
 		return p, err
 	}
 	for _, x := range []struct {
