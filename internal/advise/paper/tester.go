@@ -18,7 +18,6 @@ type tester struct {
 	confidence float64
 	judged     *Judged
 	instead    bool // a stack stood for the paper's own in the part being made
-	failed     bool // it is of times of which requests failed
 }
 
 // boardSides are those at which a claim about a board needs one.
@@ -64,19 +63,11 @@ func (t *tester) stood(s advise.Series) {
 
 const standIn = "ours is another stack than the paper's own"
 
-// givenUp is why times of which requests failed decide nothing: papers print means, and those that failed have no time.
-const givenUp = "requests failed, and ours is of those that were answered"
-
-// stands says that a stack stood for the paper's own in the part being made, or that requests of it failed, and forgets
-// it; empty: neither.
+// stands says that a stack stood for the paper's own in the part being made, and forgets it; empty: none did.
 func (t *tester) stands() string {
-	instead, failed := t.instead, t.failed
-	t.instead, t.failed = false, false
-	switch {
-	case instead:
+	was := t.instead
+	if t.instead = false; was {
 		return standIn
-	case failed:
-		return givenUp
 	}
 	return ""
 }
@@ -248,7 +239,6 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 		judged.Modelled = judged.Modelled || found[0].Modelled
 		judged.unsteady = judged.unsteady || found[0].Unsteady
 		s.scope.t.stood(found[0])
-		s.scope.t.failed = s.scope.t.failed || found[0].OfAnswered()
 		if found[0].Starved() {
 			judged.waited(found[0].Waiting, found[0].Waiting)
 		}

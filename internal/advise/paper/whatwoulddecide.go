@@ -3,7 +3,6 @@ package paper
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -130,9 +129,6 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 	}
 	if j.Needs.Quiet = j.Waiting > 0 && !j.Modelled && !j.Needs.kept(); j.Needs.Quiet {
 		say("the same trials while nothing else runs on the machine, or on one with more CPUs")
-	}
-	if slices.ContainsFunc(j.Parts, func(p Part) bool { return p.Why == givenUp }) {
-		say("a run in which no request fails")
 	}
 	if len(j.Decides) == 0 {
 		n, text := j.trials(alpha / float64(max(1, claims)))
