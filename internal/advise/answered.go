@@ -63,6 +63,11 @@ func (c Condition) ofFewRequests(f Estimate, alpha float64) string {
 // OfAnswered reports whether a response is a time that a request has only if it was answered.
 func OfAnswered(response string) bool { return slices.Contains(ofRequests, response) }
 
+// EndsWithAnswer reports whether a response is a time that only requests that were answered have, on the wire, too.
+func EndsWithAnswer(response string) bool {
+	return OfAnswered(response) || slices.Contains([]string{"delay", "delay_to_data", "jitter"}, response)
+}
+
 // OfAnswered reports whether an estimate is a time of requests of which some failed: they have none.
 func (f Estimate) OfAnswered() bool { return f.Failed > 0 && OfAnswered(f.Response) }
 
