@@ -31,12 +31,16 @@ type Series struct {
 	// Interleaved says that the series it is compared with was measured in the same
 	// blocks: trials are paired by block.
 	Interleaved bool
-	Failed      float64        // share of the requests that failed, of all trials: times are of the others
-	Requests    int            // of all trials, of which that is the share; 0: not known
-	Longer      int            // trials without a value, since they would have had to go on for it
-	Units       bool           // Trials are units of several benches, whose center is their mean
-	Ticks       bool           // a clock or a meter gave the values, which have its steps: see stat.Comparison.OfTicks
-	Trials      []TrialSummary // in the order of their blocks
+	Failed      float64 // share of the requests that failed, of all trials: times are of the others
+	Requests    int     // of all trials, of which that is the share; 0: not known
+	Longer      int     // trials without a value, since they would have had to go on for it
+	Units       bool    // Trials are units of several benches, whose center is their mean
+	Ticks       bool    // a clock or a meter gave the values, with its steps: see stat.Comparison.OfTicks
+	// Lost is, by block, the share of the requests that failed in all attempts at its trial, 1 where the trial has no
+	// value for that; nil: none did, or it is no time that ends with an answer. Limit is how long answers were waited for.
+	Lost   map[int]float64
+	Limit  float64
+	Trials []TrialSummary // in the order of their blocks
 }
 
 // A TrialSummary is what one trial gave: figures within it, of the requests that were answered, in the Series' Unit,

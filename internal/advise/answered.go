@@ -87,6 +87,11 @@ func (s Series) OfAll() (out Series, why string) {
 	return out, ""
 }
 
+// EndsWithAnswer reports whether a response is a time that only requests that were answered have, on the wire, too.
+func EndsWithAnswer(response string) bool {
+	return OfAnswered(response) || slices.Contains([]string{"delay", "delay_to_data", "jitter"}, response)
+}
+
 // OfAnswered reports whether an estimate is a time of requests of which some failed: they have none.
 func (f Estimate) OfAnswered() bool { return f.Failed > 0 && OfAnswered(f.Response) }
 

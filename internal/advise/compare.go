@@ -243,7 +243,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	}
 	c.MeanRatio = c.MeanRatio.AsWide(c.Ratio)
 	if ticks {
-		c.Ratio = c.Ratio.OfTicks(b, a)
+		c.Ratio, c.MeanRatio = c.Ratio.OfTicks(b, a), c.MeanRatio.OfTicks(b, a)
 	}
 	if n, ok := c.Ratio.Ticks(1 - confidence); ok {
 		c.MeanRatio = c.Ratio

@@ -84,3 +84,54 @@ func TestATickIsNoDifference(t *testing.T) {
 		}
 	}
 }
+
+// Two versions of which one takes 8 % more, and the clock shows the same step in nearly all trials, are not equal, no
+// gate excludes that it became slower by 5 %, no repetition agrees, no bound between both is met, and levels are not
+// alike.
+func TestStepsBelowASpreadProveNothing(t *testing.T) {
+	const studies = 200
+	r := rand.New(rand.NewPCG(29, 39))
+	drawn := func(name string, truth float64, ticks bool) Series {
+		var values []float64
+		for range 20 {
+			values = append(values, 0.01*math.Floor(truth+0.1*r.NormFloat64()))
+		}
+		s := series(name, "rtt", values...)
+		s.Ticks = ticks
+		return s
+	}
+	gate, need := mustChange(t, "rtt > 5%"), mustRequire(t, "rtt < 105ms")
+	for _, ticks := range []bool{false, true} {
+		said := map[string]int{}
+		for range studies {
+			old, new := drawn("a", 10.1, ticks), drawn("a", 10.85, ticks)
+			old.Trials[0].Mean, new.Trials[1].Mean = 0.11, 0.11 // there is a spread
+			c, err := Compare([]Series{old}, []Series{new}, []Condition{gate}, 0.95, 0.05)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Contrasts[0].Change == Equal {
+				said["equal"]++
+			}
+			if c.Verdict() == stat.Contradicted {
+				said["not slower"]++
+			}
+			chosen, err := Choose([]Series{new, drawn("b", 20, ticks)}, []Objective{{Term: need.Term}}, []Condition{need}, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if chosen.Candidates[0].Meets == stat.Confirmed {
+				said["met"]++
+			}
+			if Alike([]Stratum{{Comparison: c.Contrasts[0].Ratio}}, 1/1.05, 1.05) < 0.05 {
+				said["alike"]++
+			}
+		}
+		t.Logf("ticks %v: %v of %d", ticks, said, studies)
+		for _, what := range []string{"equal", "not slower", "met", "alike"} {
+			if ticks && said[what] > studies/10 || !ticks && said[what] < studies/4 {
+				t.Errorf("ticks %v: %s in %d of %d studies", ticks, what, said[what], studies)
+			}
+		}
+	}
+}

@@ -136,7 +136,7 @@ func (o *Outcome) neededBy(p Part, own float64) int {
 		if n, ok := p.Ratio.Ticks(own); ok {
 			return n
 		}
-		return needed(p.Ratio.SD(), p.Ratio.DF, math.Log(p.Ratio.Estimate/o.Condition.Bound), own)
+		return needed(p.Ratio.SD(), p.Ratio.DF, p.Ratio.Gap(o.Condition.Bound), own)
 	}
 	s := o.Spikes
 	per := max(s.Trials[0], s.Trials[1])

@@ -119,6 +119,11 @@ func TestFindingsSayHowToDecide(t *testing.T) {
 			t.Errorf("got %+v, want %s for %q", got[i], w.command, words)
 		}
 	}
+	claims[9].Needs = paper.Needs{Answers: true}
+	if got := f.Deciding()[4]; got.Command != "edgegauge run --like findings/kept --out answered" || len(got.Claims) != 1 {
+		t.Errorf("answers: got %+v", got)
+	}
+	claims[9].Needs = paper.Needs{Stacks: true}
 	// Where neither is wanted, boards are offered for all of it.
 	claims[0].Verdict, claims[7].Verdict = stat.Confirmed, stat.Confirmed
 	got = f.Deciding()

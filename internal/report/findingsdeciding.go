@@ -30,6 +30,8 @@ func (f finding) Deciding() []deciding {
 		Command: "edgegauge run " + f.Paper.Name + inQuotes(f.Paper.OwnSet) + " --out own"}
 	absent := deciding{What: "The published treatments that were not measured",
 		Command: "edgegauge run " + f.Paper.Name + " --out all", Lacks: "the stacks of the study"}
+	answers := deciding{What: "Results in which no request fails, or so few that they cannot turn the answer",
+		Command: like + " --out answered", Lacks: "services that answer"}
 	quiet := deciding{What: "The same trials while nothing else runs on the machine, or on one with more CPUs",
 		Command: like + " --out quiet",
 		Lacks:   "a quiet machine, for as long as the study takes"}
@@ -55,6 +57,8 @@ func (f finding) Deciding() []deciding {
 			to = &absent
 		case c.Needs.Board:
 			to = &board
+		case c.Needs.Answers:
+			to = &answers
 		case c.Needs.Quiet:
 			to = &quiet
 		case c.Needs.Blocks > paper.Practical:
@@ -74,7 +78,7 @@ func (f finding) Deciding() []deciding {
 	more.What = fmt.Sprintf("More trials: %d blocks instead of %d decide all of these, if the figures stay as they are. "+
 		"The table says how many each needs", blocks, have)
 	more.Command = fmt.Sprintf("%s --set design.replications=%d --out more", like, blocks)
-	ways := []deciding{meter, board, messages, stacks, absent, quiet, more, unknown, near}
+	ways := []deciding{meter, board, messages, stacks, absent, answers, quiet, more, unknown, near}
 	out := slices.DeleteFunc(ways, func(d deciding) bool { return len(d.Claims) == 0 })
 	if len(f.Paper.On) > 0 && len(meter.Claims)+len(board.Claims) == 0 {
 		out = append(out, all)

@@ -9,6 +9,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // The time of a request that failed is nobody's: who loses the slow ones would look quick by those that were answered.
@@ -229,4 +230,61 @@ func (r *Report) levelLosses(series []advise.Series, factor string, x LevelContr
 		}
 	}
 	return true, l.ofBest(best, other, x.best(), x.other())
+}
+
+// lostInBlocks finds, of each block of each treatment, the share of the requests that failed: of the trial that counts,
+// and of the attempts at it that did not count for that.
+func (r *Report) lostInBlocks(recorded map[store.AttemptID][]store.Quality) {
+	at := map[int]store.TrialState{}
+	for _, t := range r.Trials {
+		at[t.ID] = t
+	}
+	for id, qualities := range recorded {
+		m := map[string]float64{}
+		for _, q := range qualities {
+			m[q.Key] = q.Value
+		}
+		t := at[id.Trial]
+		i := r.TreatmentOf(t.Treatment)
+		counts := t.State == store.Valid && id.Attempt == t.Attempt
+		if i < 0 || r.isAside(id.Trial) || !counts && !(m[store.FailuresRefused] > 0) {
+			continue
+		}
+		x := &r.Treatments[i]
+		if x.lost == nil {
+			x.lost = map[int]stat.Share{}
+		}
+		x.lost[t.Block] = stat.Pooled([]stat.Share{x.lost[t.Block], {Hits: int(m["failures"]), N: int(m["requests"])}})
+	}
+}
+
+// lostOf are the shares of the requests, by block, that failed and so have no value of a cell, 1 where a trial has none
+// for that; nil: none failed, or each has a value. Units of benches have that of all.
+func (t Treatment) lostOf(c Cell) map[int]float64 {
+	out := map[int]float64{}
+	if c.Side != measure.Client || !advise.EndsWithAnswer(c.Response) {
+		return nil
+	}
+	has := map[int]bool{}
+	for _, p := range c.Points {
+		has[p.Block] = true
+	}
+	sum, all := 0.0, 0.0
+	for block, share := range t.lost {
+		if all++; share.Hits == 0 {
+			continue
+		}
+		if out[block] = share.Of(); !has[block] {
+			out[block] = 1
+		}
+		sum += out[block]
+	}
+	if c.on == nil || len(out) == 0 {
+		return out
+	}
+	out = map[int]float64{}
+	for _, p := range c.replicates() {
+		out[p.Block] = sum / all
+	}
+	return out
 }

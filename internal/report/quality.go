@@ -61,6 +61,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 	}
 	r.doubtRefused(recorded)
+	r.lostInBlocks(recorded)
 	r.sayJoint(noted)
 	r.doubtRamps(noted)
 	r.doubtModelledBytes(noted)

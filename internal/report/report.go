@@ -75,9 +75,10 @@ type Treatment struct {
 
 	unrun     int // of the trials planned: never begun, or interrupted
 	setup     *study.Setup
-	failed    []stat.Share // of the requests of each valid trial
-	drift     float64      // RTT of the last third of a trial over that of its first, where they differ; 0: they do not
-	recovered [2]int       // trials whose devices recovered, of those with an outage
+	failed    []stat.Share       // of the requests of each valid trial
+	lost      map[int]stat.Share // of the requests, by block: see lostInBlocks
+	drift     float64            // RTT of the last third of a trial over that of its first; 0: they do not differ
+	recovered [2]int             // trials whose devices recovered, of those with an outage
 }
 
 // Setup is every setting of the treatment.

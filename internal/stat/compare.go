@@ -23,7 +23,9 @@ type Comparison struct {
 	log        bool    // that scale is the logarithm
 	wider      float64 // factor by which se was raised since blocks follow each other; 0: it was not
 	paired     bool
-	ticks      *ticks // what stands for spread; nil: there is some, or values without any are exact
+	ticks      *ticks  // what stands for spread; nil: there is some, or values without any are exact
+	off        float64 // by how much the steps of a clock may have shifted center, whatever the spread shows
+	offEven    bool    // also from where both sides are equal, since one of them has no steps
 }
 
 // DifferencePaired is the mean of a[i]-b[i], t interval. a[i] and b[i] were

@@ -41,7 +41,7 @@ func (c Comparison) Against(bound float64) float64 {
 	if !(c.se > 0) {
 		return math.NaN()
 	}
-	return tTwoSided((c.center-bound)/c.se, c.DF)
+	return tTwoSided(c.past(c.center-bound, bound)/c.se, c.DF)
 }
 
 // exact reports whether the values have no spread and are taken for what they are.
@@ -110,7 +110,7 @@ func (c Comparison) Equivalent(lo, hi float64) (Equivalence, error) {
 	if c.log {
 		l, h = math.Log(lo), math.Log(hi)
 	}
-	p := max(tUpper((c.center-l)/c.se, c.DF), tUpper((h-c.center)/c.se, c.DF))
+	p := max(tUpper((c.center-l-c.off)/c.se, c.DF), tUpper((h-c.center-c.off)/c.se, c.DF))
 	return Equivalence{lo, hi, p, p < 1-c.Confidence}, nil
 }
 

@@ -18,8 +18,16 @@ type ticks struct {
 // side the one and the other side the next, so equal values are no certainty. What is more than two steps away is
 // decided by the values; what is less by how many there are: the share of the ways to deal them to the sides that part
 // them so. b is nil where a is held against a bound that is known.
+//
+// Where there is a spread, it is not that of the steps: truths of 10.1 and 10.9 steps whose trials vary by less show 10
+// in nearly all. Means are off by a step of each side at most, so that they lie beyond a bound, or within bounds, by
+// more than that. The order of two sides that one clock shows is right, and not doubted.
 func (c Comparison) OfTicks(a, b []float64) Comparison {
-	if c.se > 0 || !(c.Confidence > 0) || len(a) == 0 {
+	if !(c.Confidence > 0) || len(a) == 0 {
+		return c
+	}
+	if c.se > 0 {
+		c.off, c.offEven = c.offBy(a, b), len(b) == 0
 		return c
 	}
 	n, m := len(a), len(b)
@@ -33,6 +41,39 @@ func (c Comparison) OfTicks(a, b []float64) Comparison {
 	t.p = min(1, t.p)
 	c.ticks = t
 	return c.perTick(1)
+}
+
+// offBy is by how much the steps of their clock may have shifted the center of a and b.
+func (c Comparison) offBy(a, b []float64) (off float64) {
+	step := StepOf(slices.Concat(a, b))
+	for _, side := range [][]float64{a, b} {
+		switch {
+		case len(side) == 0:
+		case c.log:
+			off += math.Log1p(step / slices.Min(side))
+		default:
+			off += step
+		}
+	}
+	return off
+}
+
+// past is a distance of the center from a bound, both on the scale of the test, less what the steps of a clock may have
+// added to it; 0: they may explain all of it.
+func (c Comparison) past(gap, bound float64) float64 {
+	if bound == 0 && !c.offEven {
+		return gap
+	}
+	return math.Copysign(max(0, math.Abs(gap)-c.off), gap)
+}
+
+// Gap is how far the comparison lies from a bound, on the scale of the test, whatever the steps of a clock hide;
+// 0: they leave open on which side.
+func (c Comparison) Gap(bound float64) float64 {
+	if c.log {
+		bound = math.Log(bound)
+	}
+	return c.past(c.center-bound, bound)
 }
 
 // perTick gives the comparison its p, as one of so many pairs, and an interval that reaches to where both sides are

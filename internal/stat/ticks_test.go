@@ -116,3 +116,86 @@ func TestTicksOfAllPairsAndOfABound(t *testing.T) {
 		}
 	}
 }
+
+// Steps hide as much of the truth where trials vary by less than one: that a ratio lies within bounds, or beyond one,
+// is wrong in at most 5 % of studies, wherever between two steps the sides lie, and so is that a run lies below a
+// bound.
+func TestSimulatedTicksWithASpread(t *testing.T) {
+	const studies = 200
+	r := rand.New(rand.NewPCG(29, 38))
+	drawn := func(truth, noise float64, n int) []float64 {
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = math.Floor(truth + noise*r.NormFloat64())
+		}
+		return out
+	}
+	for _, of := range []string{"pairs", "unpaired", "a bound"} {
+		for _, steps := range []float64{10, 30, 100} {
+			var most [2]float64
+			right := 0
+			for _, n := range []int{3, 6, 10, 30} {
+				for _, noise := range []float64{0.05, 0.1, 0.3, 0.5, 1} {
+					for phase := 0.0; phase < 1; phase += 0.1 {
+						var wrong [2]int
+						for range studies {
+							x, far := steps+phase, 1.0001/0.95
+							a, b := drawn(x, noise, n), drawn(x*far, noise, n)
+							for i, ticks := range []bool{false, true} {
+								var c Comparison
+								var err error
+								switch of {
+								case "pairs":
+									c, err = RatioPaired(a, b, 0.95)
+								case "unpaired":
+									c, err = RatioWelch(a, b, 0.95)
+								default:
+									c, err = DifferenceOfRun(b, x*far*0.999, 0.95)
+								}
+								if err != nil {
+									t.Fatal(err)
+								}
+								if c.se == 0 {
+									continue // TestSimulatedTicks
+								}
+								if ticks && of == "a bound" {
+									c = c.OfTicks(b, nil)
+								} else if ticks {
+									c = c.OfTicks(a, b)
+								}
+								if of == "a bound" {
+									if _, below := c.Beyond(0); below < 0.05 {
+										wrong[i]++
+									}
+									continue
+								}
+								if in, _, err := c.Between(0.95, 1/0.95); err == nil && in < 0.05 {
+									wrong[i]++
+								} else if _, below := c.Beyond(0.95 / 1.001); err == nil && below < 0.05 {
+									wrong[i]++
+								}
+								if (c.Lo > 1 || c.Hi < 1) != (c.P < 0.05) || c.P != c.Against(1) {
+									t.Fatalf("%g to %g, p %g and %g", c.Lo, c.Hi, c.P, c.Against(1))
+								}
+								if gap := c.Gap(0.95); ticks && (gap == 0) != (c.Against(0.95) == 1) {
+									t.Fatalf("%g from 0.95, p %g", gap, c.Against(0.95))
+								}
+								if above, _ := c.Beyond(0.5); ticks && steps == 100 && above < 0.05 {
+									right++
+								}
+							}
+						}
+						for i := range most {
+							most[i] = max(most[i], float64(wrong[i])/studies)
+						}
+					}
+				}
+			}
+			t.Logf("%s of %g steps: wrong in at most %.1f %%, now %.1f %%", of, steps, 100*most[0], 100*most[1])
+			if most[1] > 0.05+4*math.Sqrt(0.05*0.95/studies) || most[0] < 0.2 || of != "a bound" && steps == 100 && right == 0 {
+				t.Errorf("%s of %g steps: wrong in %g of studies, by the values in %g; half as much found %d times", of, steps,
+					most[1], most[0], right)
+			}
+		}
+	}
+}

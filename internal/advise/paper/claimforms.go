@@ -202,6 +202,7 @@ func (t *tester) crossing(s scope, f, g, a, b string, gs []string) {
 			t.judged.Parts = append(t.judged.Parts, p)
 			return
 		}
+		p.several, p.bounds = append(p.several, r), []float64{r.even()}
 		above, below := t.beyond(r, r.even())
 		up, down = min(up, above), min(down, below)
 		allUp, allDown = max(allUp, above), max(allDown, below)

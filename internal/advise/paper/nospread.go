@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -12,16 +13,20 @@ import (
 // is off by a step at most. So a figure without spread that is measured, and not counted, decides nothing by fewer
 // than six blocks. Within its steps of where both sides are equal the blocks are counted: that all of n lie on one
 // side has a p of 2^(1-n), as of tosses of a coin that all fall alike. Within its steps of another bound nothing is
-// decided at all: two times that are read by one clock have the right order, and not the right ratio.
+// decided at all, and however large the spread: two times that are read by one clock have the right order, and not the
+// right ratio.
 
-// stepped notes that f has no spread, as where a clock ticks: no interval, or differences that are alike in all blocks.
-// off is by how much its steps may have shifted it: the logarithm of a ratio, else in its unit. Of too few blocks it
-// decides nothing.
+// stepped notes by how much the steps of a clock may have shifted f, the logarithm of a ratio, else in its unit; and
+// whether it has no spread: no interval, or differences that are alike in all blocks. Of too few of these it decides
+// nothing.
 func (f Evidence) stepped(blocks int, alike bool, off, confidence float64) Evidence {
-	if f.why != "" || f.Lo != f.Hi && !alike {
+	if f.why != "" {
 		return f
 	}
-	f.alike, f.off = blocks, off
+	if f.off = off; f.Lo != f.Hi && !alike {
+		return f
+	}
+	f.alike = blocks
 	if least := stepsNeed(1 - confidence); blocks < least {
 		f.why = fmt.Sprintf("no trial differs from its fellows, as where a clock ticks: such a figure is decided by %d "+
 			"blocks at the least, and there are %d", least, blocks)
@@ -48,10 +53,21 @@ func (f Evidence) chance(bound float64, up bool) float64 {
 
 // farther is a bound beyond which f lies whatever the steps of its clock hide: upwards, or downwards.
 func (f Evidence) farther(bound float64, up bool) float64 {
-	if bound == f.even() && f.Kind != "share" {
+	if f.ordered(bound) {
 		return bound
 	}
 	return f.shifted(bound, up)
+}
+
+// ordered reports whether a bound only says which of two sides that one clock shows is the greater.
+func (f Evidence) ordered(bound float64) bool { return bound == f.even() && f.Kind != "share" }
+
+// hidden reports whether the steps of a clock leave open on which side of a bound f lies, however many blocks there
+// are.
+func (f Evidence) hidden(bounds []float64) bool {
+	return slices.ContainsFunc(bounds, func(b float64) bool {
+		return !f.ordered(b) && f.Estimate > f.shifted(b, false) && f.Estimate < f.shifted(b, true)
+	})
 }
 
 // shifted is a bound by as much further as the steps of a clock may have shifted f.
@@ -123,14 +139,5 @@ func stepOf(rows ...[][]float64) float64 {
 
 // ticks reports whether a clock or a meter gave what a selection stands for, and not counting.
 func (s selection) ticks() bool {
-	for _, stratum := range s.scope.strata {
-		for _, r := range s.responses {
-			for _, x := range s.scope.t.find(r, s.scope.side, stratum, s.want) {
-				if x.Ticks {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.series(), func(x advise.Series) bool { return x.Ticks })
 }

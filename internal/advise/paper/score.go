@@ -24,14 +24,16 @@ type Evidence struct {
 
 	alike int     // blocks that are all alike, of a figure that a clock gave; 0: they have a spread, or are counted
 	off   float64 // by how much the steps of that clock may have shifted it
+
+	lost []Evidence // the same with the requests that failed of one side at the limit; nil: none failed
 }
 
 // even is what the figure is where both sides are equal.
 func (f Evidence) even() float64 {
-	if f.Kind == "difference" {
-		return 0
+	if f.Kind == "ratio" || f.Kind == "spread ratio" || f.Kind == "share" {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // None reports whether there is no such figure.
@@ -47,7 +49,8 @@ type Part struct {
 	// Published is the ratio of this part alone; nil: the claim has one for all.
 	Published []float64
 
-	bounds []float64 // between which, or on a side of which, it is tested
+	bounds  []float64  // between which, or on a side of which, it is tested
+	several []Evidence // that it rests on, where Ours is none of them
 }
 
 // A Judged is a claim with what ours say of it.
@@ -92,6 +95,7 @@ type Judged struct {
 	unsteady bool           // some trials it rests on drift
 	foreign  []string       // the paper's stacks that others stand for
 	standing []string       // which of ours stand for them, in words
+	losing   []string       // treatments of which requests failed that a time of it needs
 	model    [2]provisional // of direction and size, where ours is modelled
 }
 
@@ -193,6 +197,7 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 	}
 	j.Verdict = both(j.Direction, j.Size)
 	j.SizeIs = j.place(j.Size, j.SizeP, sizeHolm, alpha)
+	_, open := j.turnable()
 	switch {
 	case j.Verdict != stat.Undecided:
 	case j.ofDesign():
@@ -208,6 +213,9 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 	case j.needsBoard():
 		j.Why = append(j.Why, "the direction is confirmed; the size is that of a board like the paper's, and ours ran on "+
 			"none")
+	case open:
+		j.Why = append(j.Why, "requests of "+strings.Join(j.losing, "; ")+" failed: had they been answered when nobody "+
+			"waited for them any longer, the answer may be another one")
 	case j.Waiting > 0 && !j.Modelled: // a meter decides that
 		j.Why = append(j.Why,
 			"programs waited for a CPU during our run; differences that this could explain are not decided; measure again on "+

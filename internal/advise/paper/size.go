@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -79,32 +80,46 @@ func (j *Judged) joinSize() {
 	j.SizeP, j.Size, j.model[1] = j.weigh(holds, fails)
 }
 
-// within are the p of f within bounds and of f outside them, by more than waiting for a CPU
-// can explain: of a ratio it may have made wide times as much, or wide times as little; either side of a difference may
-// be too long by that.
+// within are the p of f within bounds and of f outside them, whatever the requests that failed would have taken.
 func (j *Judged) within(f Evidence, lo, hi float64) (inside, outside float64, err error) {
 	above, below := j.outside(f, lo, hi)
-	outside = min(above, below)
-	if lo, hi = f.farther(lo, true), f.farther(hi, false); lo >= hi {
-		return 1, outside, nil
+	for _, x := range f.all() {
+		in, bad := j.withinOne(x, lo, hi)
+		inside, err = max(inside, in), cmp.Or(err, bad)
 	}
-	if j.wide <= 1 {
-		inside, _, err = f.Between(lo, hi)
-		return inside, outside, err
-	}
-	if f.Kind != "ratio" {
-		inside, err = f.withinSpared(j.wide, lo, hi)
-		return inside, outside, err
-	}
-	if lo *= j.wide; lo >= hi/j.wide {
-		return 1, outside, nil
-	}
-	inside, _, err = f.Between(lo, hi/j.wide)
-	return inside, outside, err
+	return inside, min(above, below), err
 }
 
-// outside are the p of f above bounds, and below them, by more than waiting for a CPU can explain.
+// withinOne is the p of f within bounds, by more than waiting for a CPU can explain: of a ratio it may have made wide
+// times as much, or wide times as little; either side of a difference may be too long by that.
+func (j *Judged) withinOne(f Evidence, lo, hi float64) (inside float64, err error) {
+	if lo, hi = f.farther(lo, true), f.farther(hi, false); f.why != "" || lo >= hi {
+		return 1, nil
+	}
+	if j.wide > 1 && f.Kind != "ratio" {
+		return f.withinSpared(j.wide, lo, hi)
+	}
+	if wide := max(1, j.wide); lo*wide < hi/wide {
+		inside, _, err = f.Between(lo*wide, hi/wide)
+		return inside, err
+	}
+	return 1, nil
+}
+
+// outside are the p of f above bounds, and below them, whatever the requests that failed would have taken.
 func (j *Judged) outside(f Evidence, lo, hi float64) (above, below float64) {
+	for _, x := range f.all() {
+		up, down := j.outsideOne(x, lo, hi)
+		above, below = max(above, up), max(below, down)
+	}
+	return above, below
+}
+
+// outsideOne are the p of f above bounds, and below them, by more than waiting for a CPU can explain.
+func (j *Judged) outsideOne(f Evidence, lo, hi float64) (above, below float64) {
+	if f.why != "" {
+		return 1, 1
+	}
 	least, most, from, to := f.Comparison, f.Comparison, lo, hi
 	lo, hi = f.farther(lo, false), f.farther(hi, true)
 	switch {

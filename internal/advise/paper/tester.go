@@ -88,6 +88,7 @@ type selection struct {
 	want      map[string]string
 	responses []string
 	within    bool // standard deviations within trials, not their means
+	atLimit   bool // requests that failed count as answered when nobody waited for them any longer
 }
 
 func (s scope) where(what string) string {
@@ -243,16 +244,40 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 			judged.waited(found[0].Waiting, found[0].Waiting)
 		}
 		own := map[int]float64{}
-		for _, t := range found[0].Trials {
-			v := t.Mean
-			if s.within {
-				v = t.SD
-			}
-			if before, ok := out[t.Block]; (ok || i == 0) && !math.IsNaN(v) {
-				own[t.Block] = before + v
+		for block, v := range s.values(found[0]) {
+			if before, ok := out[block]; (ok || i == 0) && !math.IsNaN(v) {
+				own[block] = before + v
 			}
 		}
 		out = own
+	}
+	return out
+}
+
+// values are those of a series, by block.
+func (s selection) values(x advise.Series) map[int]float64 {
+	out := map[int]float64{}
+	for _, t := range x.Trials {
+		out[t.Block] = t.Mean
+		if s.within {
+			out[t.Block] = t.SD
+		}
+	}
+	if s.atLimit {
+		for block, lost := range x.Lost {
+			out[block] = (1-lost)*out[block] + lost*x.Limit
+		}
+	}
+	return out
+}
+
+// series are those that a selection stands for, in all strata.
+func (s selection) series() []advise.Series {
+	var out []advise.Series
+	for _, stratum := range s.scope.strata {
+		for _, r := range s.responses {
+			out = append(out, s.scope.t.find(r, s.scope.side, stratum, s.want)...)
+		}
 	}
 	return out
 }
@@ -335,7 +360,7 @@ func (t *tester) between(where string, f Evidence, lo, hi float64) {
 		if p.Holds, p.Fails, err = t.judged.within(f, lo, hi); err != nil {
 			p.Why = err.Error()
 		}
-		if p.Holds == 1 && p.Fails == 1 && f.alike > 0 {
+		if p.Holds == 1 && p.Fails == 1 && f.hidden(p.bounds) {
 			p.Why = "the steps of its clock leave open on which side of a bound it lies"
 		}
 	}

@@ -12,11 +12,13 @@ import (
 
 // ratio compares two selections, paired by block, averaged over strata on the
 // log scale; where a value is not positive, their difference.
-func (t *tester) ratio(a, b selection) Evidence {
+func (t *tester) ratio(a, b selection) Evidence { return losing(t.quotient, a, b) }
+
+func (t *tester) quotient(a, b selection) Evidence {
 	xs, ys := pairs(a, b)
 	c, err := stat.RatioPaired(average(xs, geometric), average(ys, geometric), t.confidence)
 	if errors.Is(err, stat.ErrSign) {
-		return t.difference(a, b)
+		return t.subtract(a, b)
 	}
 	f := figure("ratio", "", c, err, len(xs))
 	if f.why == "" && (a.ticks() || b.ticks()) {
@@ -39,7 +41,9 @@ func (f Evidence) boundless() Evidence {
 }
 
 // difference is a-b, paired by block, averaged over strata.
-func (t *tester) difference(a, b selection) Evidence {
+func (t *tester) difference(a, b selection) Evidence { return losing(t.subtract, a, b) }
+
+func (t *tester) subtract(a, b selection) Evidence {
 	xs, ys := pairs(a, b)
 	both := [2][]float64{average(xs, arithmetic), average(ys, arithmetic)}
 	c, err := stat.DifferencePaired(both[0], both[1], t.confidence)
@@ -120,11 +124,21 @@ func geometric(xs []float64) float64 {
 	return math.Exp(sum / float64(len(xs)))
 }
 
-// spread is the ratio of the standard deviations of trials.
+// spread is the ratio of the standard deviations of trials, or of requests within them. How much those that failed
+// would vary nobody knows.
 func (t *tester) spread(a, b selection) Evidence {
+	of := t.spreadOfTrials
 	if t.paper.Spread == "within" {
-		return t.spreadWithin(a, b)
+		of = t.spreadWithin
 	}
+	f := of(a, b)
+	if la, lb := a.loses(), b.loses(); la || lb {
+		f.lost = []Evidence{{Comparison: noRatio, why: "requests failed"}}
+	}
+	return f
+}
+
+func (t *tester) spreadOfTrials(a, b selection) Evidence {
 	var as, bs [][]float64
 	for _, stratum := range a.scope.strata {
 		va, vb := a.at(stratum), b.at(stratum)
@@ -144,7 +158,7 @@ func (t *tester) spread(a, b selection) Evidence {
 // trials, paired by block.
 func (t *tester) spreadWithin(a, b selection) Evidence {
 	a.within, b.within = true, true
-	f := t.ratio(a, b)
+	f := t.quotient(a, b)
 	if f.Kind == "ratio" {
 		f.Kind = "spread ratio"
 	}
@@ -177,6 +191,20 @@ func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evi
 	if len(xs) < 2 {
 		return Evidence{Comparison: noRatio, why: fmt.Sprintf("fewer than two levels of %s were measured", column)}
 	}
+	f := s.slopesOf(xs, picks, scale)
+	for _, rises := range []bool{true, false} {
+		put := slices.Clone(picks)
+		for i := range put {
+			put[i].atLimit = (xs[i] > arithmetic(xs)) == rises && put[i].loses()
+		}
+		if slices.ContainsFunc(put, func(p selection) bool { return p.atLimit }) {
+			f.lost = append(f.lost, s.slopesOf(xs, put, scale))
+		}
+	}
+	return f
+}
+
+func (s scope) slopesOf(xs []float64, picks []selection, scale func(float64) float64) Evidence {
 	perBlock := map[int][]float64{}
 	strata := 0
 	for _, stratum := range s.strata {
@@ -202,10 +230,10 @@ func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evi
 			slopes = append(slopes, arithmetic(perBlock[block]))
 		}
 	}
-	c, err := stat.One(slopes, t.confidence)
+	c, err := stat.One(slopes, s.t.confidence)
 	f := figure("slope", "", c, err, len(slopes))
 	if f.why == "" && slices.ContainsFunc(picks, selection.ticks) {
-		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), t.confidence)
+		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), s.t.confidence)
 	}
 	return f
 }

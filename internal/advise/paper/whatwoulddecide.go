@@ -21,6 +21,7 @@ type Needs struct {
 	Messages   bool   // the paper's own, in place of those made after its sizes
 	Meter      string // where a meter must stand in place of a model ("client"); empty: none
 	Board      bool   // a board like the paper's, in place of another machine
+	Answers    bool   // of the requests that failed, or of more of them
 	Quiet      bool   // the same trials while nothing else runs, or on more CPUs
 	Blocks     int    // that many in place of those there are; 0: no number can be said, or another need comes first
 }
@@ -127,6 +128,10 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 		}
 		say(text)
 	}
+	if turned, _ := j.turnable(); turned && !j.Needs.kept() {
+		j.Needs.Answers = true
+		say("results in which no request fails, or so few that they cannot turn the answer")
+	}
 	if j.Needs.Quiet = j.Waiting > 0 && !j.Modelled && !j.Needs.kept(); j.Needs.Quiet {
 		say("the same trials while nothing else runs on the machine, or on one with more CPUs")
 	}
@@ -161,27 +166,21 @@ func (j *Judged) metered(p Paper) string {
 // of the parts that hold, or the one that fails most clearly. 0: no number can be said.
 func (j *Judged) trials(alpha float64) (int, string) {
 	all, one, have := 0, 0, 0
-	bounds := func(p Part) []float64 { return p.bounds }
-	if j.Direction == stat.Confirmed { // its size is open
-		bounds = func(p Part) []float64 {
-			if lo, hi, ok := j.boundsOf(p); ok {
-				return []float64{lo, hi}
-			}
-			return p.bounds
-		}
-	}
 	for _, p := range j.Parts {
+		if p.Ours.hidden(j.open(p)) {
+			return 0, "a clock of finer steps, or longer times: however many blocks there are, these steps leave it open"
+		}
 		if p.Why != "" {
 			return 0, fmt.Sprintf("at least %d blocks of every treatment, preferably 10", max(2, p.leastBlocks(alpha)))
 		}
-		n := p.blocks(bounds(p), alpha)
+		n := p.blocks(j.open(p), alpha)
 		have = max(have, p.Ours.N[0])
 		if n == 0 {
 			return 0, "more trials; how many cannot be said from these"
 		}
 		all = max(all, n)
 		if p.Fails < p.Holds { // one that fails is enough, and any of them may
-			if n = p.blocks(bounds(p), alpha/float64(len(j.Parts))); n > 0 && (one == 0 || n < one) {
+			if n = p.blocks(j.open(p), alpha/float64(len(j.Parts))); n > 0 && (one == 0 || n < one) {
 				one = n
 			}
 		}
@@ -198,6 +197,15 @@ func (j *Judged) trials(alpha float64) (int, string) {
 		text += ", which is not practical: the interval itself is the answer"
 	}
 	return all, text
+}
+
+// open are the bounds of a part of which it is open on which side of them it lies: of its size where the direction is
+// confirmed.
+func (j *Judged) open(p Part) []float64 {
+	if lo, hi, ok := j.boundsOf(p); ok && j.Direction == stat.Confirmed {
+		return []float64{lo, hi}
+	}
+	return p.bounds
 }
 
 // twoDigits rounds up to two digits: no more are known of a number of blocks.
@@ -220,12 +228,16 @@ func (p Part) leastBlocks(alpha float64) int {
 // blocks is how many decide on which side of the nearest bound a figure lies; 0: that cannot be said.
 func (p Part) blocks(bounds []float64, alpha float64) int {
 	gap := math.Inf(1)
-	for _, b := range bounds {
-		d := p.Ours.Estimate - b
-		if p.Ours.Kind == "ratio" || p.Ours.Kind == "share" {
-			d = math.Log(p.Ours.Estimate / b)
+	for _, x := range p.Ours.all() {
+		for _, b := range bounds {
+			d := x.Estimate - b
+			if p.Ours.Kind == "ratio" || p.Ours.Kind == "share" {
+				d = math.Log(x.Estimate / b)
+			}
+			if gap = min(gap, math.Abs(d)); !x.ordered(b) {
+				gap = min(gap, max(0, math.Abs(d)-x.off))
+			}
 		}
-		gap = min(gap, math.Abs(d))
 	}
 	if p.Ours.Kind == "spread ratio" || p.Ours.Method == "" || math.IsNaN(gap) || math.IsInf(gap, 0) {
 		return 0
