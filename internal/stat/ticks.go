@@ -125,17 +125,25 @@ func (c Comparison) Ticks(alpha float64) (decide int, ok bool) {
 // waysToDeal is n over k.
 func waysToDeal(n, k int) float64 { return math.Exp(logChoose(n, k)) }
 
-// StepOf is the greatest number of which all values are multiples, by Euclid's algorithm: the largest step that a clock
-// can have that shows them. 0: all are 0.
+// StepOf is the greatest number of which all values are multiples, by Euclid's algorithm: the largest step that a
+// clock can have that shows them. What is less than a billionth of the largest value is rounding, so that values
+// without steps have one of about that. 0: all are 0.
 func StepOf(xs []float64) float64 {
-	step := 0.0
+	largest := 0.0
 	for _, x := range xs {
-		x = math.Abs(x)
-		for rest := 1e-9 * max(x, step); x > rest; {
+		largest = max(largest, math.Abs(x))
+	}
+	step, rest, seen := 0.0, 1e-9*largest, 0.0
+	for _, x := range xs {
+		seen = max(seen, math.Abs(x))
+		for x = math.Abs(x); x > rest; {
 			step, x = x, math.Mod(step, x)
 			if step-x <= rest { // rounding
 				x = 0
 			}
+		}
+		if step > 0 { // the remainders' rounding would grow from value to value
+			step = seen / math.Round(seen/step)
 		}
 	}
 	return step

@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -196,6 +197,29 @@ func TestSimulatedTicksWithASpread(t *testing.T) {
 				t.Errorf("%s of %g steps: wrong in %g of studies, by the values in %g; half as much found %d times", of, steps,
 					most[1], most[0], right)
 			}
+		}
+	}
+}
+
+// Values without steps show none, in whatever order and unit; multiples show theirs.
+func TestStepOfValuesWithoutSteps(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 11))
+	for range 20_000 {
+		xs := make([]float64, 3+r.IntN(20))
+		for i := range xs {
+			xs[i] = math.Exp(r.NormFloat64()) * math.Pow(10, float64(r.IntN(7)-3))
+		}
+		if got, largest := StepOf(xs), slices.Max(xs); got > 1e-4*largest {
+			t.Fatalf("%v have steps of %g", xs, got)
+		}
+		step := math.Exp(r.NormFloat64())
+		for i := range xs {
+			xs[i] = step * float64(1+r.IntN(1000))
+		}
+		xs[0], xs[1] = 7*step, 8*step
+		r.Shuffle(len(xs), func(i, j int) { xs[i], xs[j] = xs[j], xs[i] })
+		if got := StepOf(xs); math.Abs(got-step) > 1e-6*step {
+			t.Fatalf("%v have steps of %g, want %g", xs, got, step)
 		}
 	}
 }
