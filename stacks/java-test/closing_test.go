@@ -36,26 +36,24 @@ func serve(t *testing.T, server *stack.Conn, call stack.Call) string {
 	return ready.URL
 }
 
-// asked runs requests of a client of the stack's own, and returns their records.
-func (s served) asked(t *testing.T, call stack.Call, requests int) []measure.Exchange {
-	t.Helper()
-	call.URL = s.url
-	return ask(t, lightly(t, s.cpu, s.d, s.d.Call), call, requests)
-}
-
 // ask has a client send requests twice, and returns the records of the second run.
-func ask(t *testing.T, client *stack.Conn, call stack.Call, requests int) (all []measure.Exchange) {
+func ask(t *testing.T, client *stack.Conn, call stack.Call, requests int) []measure.Exchange {
 	t.Helper()
 	call.Timeout = int64(30 * time.Second)
 	if _, err := client.Call(within(t), call); err != nil {
 		t.Fatal(err)
 	}
-	for _, record := range []bool{false, true} {
-		_, err := client.Run(within(t), stack.Run{Requests: requests, Record: record, Concurrency: 1},
-			func(x measure.Exchange) { all = append(all, x) })
-		if err != nil {
-			t.Fatal(err)
-		}
+	send(t, client, requests, false)
+	return send(t, client, requests, true)
+}
+
+// send has a client send requests, and returns their records, where they are recorded.
+func send(t *testing.T, client *stack.Conn, requests int, record bool) (all []measure.Exchange) {
+	t.Helper()
+	_, err := client.Run(within(t), stack.Run{Requests: requests, Record: record, Concurrency: 1},
+		func(x measure.Exchange) { all = append(all, x) })
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, x := range all {
 		if x.Failure != "" {
@@ -74,6 +72,14 @@ func between(all []measure.Exchange) []measure.Exchange {
 	return gaps
 }
 
+// inNoPhase is what of a request's total lies in none of its phases.
+func inNoPhase(x measure.Exchange) time.Duration { return x.Total - sum(x) }
+
+const (
+	mostOpening  = 2.5 // Californium: 2.0 was seen, and with the time until the next request in it, 3.8
+	leastClosing = 2.0
+)
+
 // A connection for each request is opened within the total, as connection, and
 // closed after it, as that of a stack in another language: what a framework needs
 // to take a client down is in no time of a request.
@@ -91,22 +97,30 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 			call := stack.Call{Service: "echo", Encoding: f.encoding, Security: "none", Transport: f.transport,
 				Message: stack.Message{Seed: 7, N: 40}, Limits: stack.Limits{Body: 16e6}}
 			server := serving(t, cpu, f.name, call) // one for both: how a client connects is the client's
-			of := func(connection string) []measure.Exchange {
-				call.Connection = connection
-				return server.asked(t, call, 300)
+			calling := func(connection string) *stack.Conn {
+				c := call
+				c.URL, c.Connection, c.Timeout = server.url, connection, int64(30*time.Second)
+				client := lightly(t, cpu, server.d, server.d.Call)
+				if _, err := client.Call(within(t), c); err != nil {
+					t.Fatal(err)
+				}
+				send(t, client, 300, false)
+				return client
 			}
-			each, kept := of("per-request"), of("keep-alive")
-			rest := func(x measure.Exchange) time.Duration { return x.Total - sum(x) }
-			t.Logf("per-request: total %v, in no phase %v, until the next %v; kept: %v, %v, %v", median(each, total),
-				median(each, rest), median(between(each), total), median(kept, total), median(kept, rest),
-				median(between(kept), total))
-			// Californium: 2.0 times as much was seen, and with the time until the next in it, 3.8 times.
-			if got, most := median(each, rest), median(kept, rest)*5/2; got > most {
-				t.Errorf("%v of a request are in no phase, want at most %v, 2.5 times that with a kept connection", got, most)
+			perRequest, keepAlive := calling("per-request"), calling("keep-alive")
+			// Both take turns, and more rounds follow where the machine's other work lies in one of them only.
+			var opening, closing []float64
+			for len(opening) < 9 {
+				each, kept := send(t, perRequest, 100, true), send(t, keepAlive, 100, true)
+				opening = append(opening, float64(median(each, inNoPhase))/float64(median(kept, inNoPhase)))
+				closing = append(closing, float64(median(between(each), total))/float64(median(between(kept), total)))
+				if len(opening) >= 3 && middle(opening) <= mostOpening && (!f.closes || middle(closing) >= leastClosing) {
+					return
+				}
 			}
-			if got, least := median(between(each), total), 2*median(between(kept), total); f.closes && got < least {
-				t.Errorf("%v lie between two requests, want %v or more, twice that with a kept connection", got, least)
-			}
+			t.Errorf("with a connection of its own, %.2f times as much of a request is in no phase as with a kept one, want "+
+				"at most %.1f; %.2f times as much lies between two, want %.1f or more", opening, mostOpening, closing,
+				leastClosing)
 		})
 	}
 }
