@@ -201,6 +201,28 @@ func TestSimulatedTicksWithASpread(t *testing.T) {
 	}
 }
 
+// Steps count at either bound: what lies within by less than a step of each side is not shown to.
+func TestStepsCountAtEitherBound(t *testing.T) {
+	a, b := make([]float64, 30), make([]float64, 30)
+	for i := range a {
+		a[i], b[i] = 100+float64(i%2), 100
+	}
+	c, err := DifferencePaired(a, b, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		lo, hi float64
+		holds  bool
+	}{{-2, 3, true}, {-2, 2, false}, {-1, 3, false}} {
+		exact, err := c.Equivalent(tt.lo, tt.hi)
+		got, err2 := c.OfTicks(a, b).Equivalent(tt.lo, tt.hi)
+		if err != nil || err2 != nil || !exact.Equivalent || got.Equivalent != tt.holds {
+			t.Errorf("0.5 steps within %g and %g: %+v, counted %+v: %v, %v", tt.lo, tt.hi, got, exact, err, err2)
+		}
+	}
+}
+
 // Values without steps show none, in whatever order and unit; multiples show theirs.
 func TestStepOfValuesWithoutSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 11))

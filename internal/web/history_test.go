@@ -207,3 +207,41 @@ func TestHistoryIsOfOneStudy(t *testing.T) {
 	shows(t, s, "/history/?study=report-bench", "1 run,", "left out", "asks something else than the newest",
 		"requests: 300, there 400")
 }
+
+// Where requests failed, the page reads the exchanges of these trials, and has the medians among all requests.
+func TestHistoryIsOfAllRequests(t *testing.T) {
+	dir := t.TempDir()
+	for run := range 2 {
+		kept, plan, err := fabricated.Create(filepath.Join(dir, fmt.Sprintf("run/%03d", run+1)), []byte("study: s\n"+
+			"service: echo\nn: 5\nstack: a\nrequests: 9\nfailures: 50%\nresponses: [rtt]\n"+
+			"design: {replications: 4, seed: 1}\n"))
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			a, err := kept.Begin(trial.ID)
+			ok(t, err)
+			var xs []measure.Exchange
+			vary := 1 + 0.001*float64(trial.Block)
+			for i := range 9 { // of 1 to 9 ms, of which the slowest two fail: 4 ms of those answered, 5 ms of all
+				at, took := time.Duration(i)*time.Second, time.Duration(float64(i+1)*vary*1e6)
+				x := measure.Exchange{Seq: uint64(i + 1), Due: at, Sent: at, Done: at + took, Total: took}
+				if i >= 7 {
+					x.Done, x.Total, x.Failure = 0, 0, "no answer in time"
+				}
+				xs = append(xs, x)
+			}
+			w, err := a.Exchanges(measure.Client)
+			ok(t, err)
+			ok(t, w.Append(xs))
+			ok(t, w.Close())
+			v := 4e-3 * vary
+			ok(t, a.Commit([]store.Result{{Side: measure.Client, Response: "rtt", Unit: "s", N: 7, Mean: v, SD: v / 10,
+				Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured}}, []store.Quality{
+				{Key: "requests", Unit: "1", Value: 9}, {Key: "failures", Unit: "1", Value: 2}}))
+		}
+		ok(t, kept.Close())
+	}
+	page := shows(t, served(t, Options{Folders: []string{dir}}), "/history/", "RTT (median of all requests)", "5.01 ms")
+	if n := strings.Count(page, `<circle class="fig-mean"`); n != 2 || strings.Contains(page, "not read here") {
+		t.Errorf("%d points, want 2", n)
+	}
+}

@@ -43,9 +43,12 @@ func judged(t *testing.T, c Claim, r *rand.Rand, rest, axis2 giver, limit float6
 	}
 	p.Claims = []Claim{c}
 	var all, answered []advise.Series
-	for level, g := range map[string]giver{"rest": rest, "axis2": axis2} {
-		s := advise.Series{Factors: []string{"stack"}, Levels: []string{level}, Side: measure.Client, Response: "rtt",
+	for i, g := range []giver{rest, axis2} {
+		s := advise.Series{Factors: []string{"stack"}, Levels: []string{"rest"}, Side: measure.Client, Response: "rtt",
 			Unit: "s", Limit: limit, Lost: map[int]float64{}}
+		if i == 1 {
+			s.Levels = []string{"axis2"}
+		}
 		for b := range 10 {
 			mean, lost := g.trial(r)
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: b, Block: b, Mean: mean, SD: mean * (0.1 + 0.01*r.Float64())})
@@ -193,6 +196,49 @@ func TestLostRequestsOfEveryForm(t *testing.T) {
 		// A trial that has no value since all of its requests failed is no luck, and without a limit nothing is known.
 		if late := study(1e-5, math.Inf(1)); late.Verdict != stat.Undecided || !late.Needs.Answers {
 			t.Errorf("%s: no limit: %s, needs %+v", c.Form(), late.Verdict, late.Needs)
+		}
+	}
+}
+
+// Requests that failed at one end of a slope may tilt it to one side only: they were no quicker than those answered.
+func TestLostRequestsTiltASlope(t *testing.T) {
+	p, err := Load("rest-versus-soap-mobile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Claims = []Claim{{ID: "x", Response: "response_time", SlopePer: "array_elements",
+		At: map[string]string{"style": "rest", "service": "sum"}, Slope: new(float64), Unit: "s"}}
+	r := rand.New(rand.NewPCG(29, 40))
+	for _, rises := range []bool{true, false} {
+		of := func(loses string) Judged {
+			var all []advise.Series
+			for k, n := range []string{"2", "3", "4", "5", "6", "7", "8"} {
+				s := advise.Series{Factors: []string{"style", "service", "array_elements"}, Levels: []string{"rest", "sum", n},
+					Side: measure.Client, Response: "response_time", Unit: "s", Limit: 1000}
+				truth := float64(10 - k)
+				if rises {
+					truth = float64(3 + k)
+				}
+				for b := range 6 {
+					s.Trials = append(s.Trials, advise.TrialSummary{ID: b, Block: b, Mean: truth + 0.01*r.NormFloat64()})
+				}
+				if n == loses {
+					s.Lost = map[int]float64{1: 0.1, 2: 0.1, 3: 0.1, 4: 0.1}
+				}
+				all = append(all, s)
+			}
+			return p.Judge(all, Mapping{}, 0.95).Claims[0]
+		}
+		away, against := "8", "2"
+		if !rises {
+			away, against = against, away
+		}
+		none := of("")
+		if none.Direction == stat.Undecided || of(away).Direction != none.Direction {
+			t.Errorf("rises %v: %s, with failures that tilt it further %s", rises, none.Direction, of(away).Direction)
+		}
+		if got := of(against); got.Direction != stat.Undecided || !got.Needs.Answers {
+			t.Errorf("rises %v: %s with failures that turn it, without them %s", rises, got.Direction, none.Direction)
 		}
 	}
 }
