@@ -133,7 +133,7 @@ var ErrNothingInCommon = errors.New("nothing in common")
 func Compare(old, new []Series, conditions []Condition, confidence, margin float64) (Comparison, error) {
 	out := Comparison{Margin: margin}
 	for _, b := range new {
-		if a, ok := find(old, b); ok {
+		if a, ok := Find(old, b); ok {
 			out.Contrasts = append(out.Contrasts, contrast(a, b, "mean", confidence))
 		}
 	}
@@ -152,7 +152,8 @@ func Compare(old, new []Series, conditions []Condition, confidence, margin float
 	return out, err
 }
 
-func find(all []Series, like Series) (Series, bool) {
+// Find is the series of the same treatment, side and response; false: there is none.
+func Find(all []Series, like Series) (Series, bool) {
 	i := slices.IndexFunc(all, func(s Series) bool {
 		return same(s, like) && s.Side == like.Side &&
 			s.Response == like.Response
@@ -334,7 +335,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 	for _, k := range conditions {
 		n := len(out)
 		for _, b := range new {
-			a, ok := find(old, b)
+			a, ok := Find(old, b)
 			if !ok || !k.Matches(b) || b.Floor {
 				continue
 			}
@@ -366,7 +367,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 
 // lacks reports whether results have the treatment of a series, and not the figure.
 func lacks(all []Series, like Series) bool {
-	_, has := find(all, like)
+	_, has := Find(all, like)
 	return !has && slices.ContainsFunc(all, func(s Series) bool { return same(s, like) })
 }
 

@@ -57,7 +57,7 @@ func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
 	before, none := relative(old)
 	now, too := relative(new)
 	for _, b := range now {
-		if a, ok := find(before, b); ok {
+		if a, ok := Find(before, b); ok {
 			ratios = append(ratios, contrast(a, b, "mean", confidence))
 		}
 	}

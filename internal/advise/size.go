@@ -43,7 +43,7 @@ func Sizes(old, new []Series, conditions []Condition, confidence, power float64)
 				return nil, fmt.Errorf("%s of %s is not above 0 in every trial, so it has no ratio to detect", k.Response, s.Name())
 			}
 			size.SD, size.Pilot = math.Sqrt2*stat.SD(logs(xs)), len(xs)
-			if a, ok := find(old, s); ok {
+			if a, ok := Find(old, s); ok {
 				c := contrast(a, s, k.Figure, confidence)
 				if c.Doubt != "" {
 					return nil, fmt.Errorf("%s of %s: %s", k.Response, s.Name(), c.Doubt)

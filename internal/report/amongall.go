@@ -15,11 +15,7 @@ func (r *Report) countFailed(s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range r.Trials {
-		i := r.TreatmentOf(t.Treatment)
-		if i < 0 || t.State != store.Valid || r.isAside(t.ID) {
-			continue
-		}
+	for i, t := range r.valid() {
 		var x stat.Share
 		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}] {
 			if q.Key == "failures" {

@@ -142,12 +142,10 @@ func (p *Past) withMean(v history.Verdict, x advise.Contrast) history.Verdict {
 // withAnswered is a verdict on means of answered requests: who answers what the other version gave up is not worse for
 // it, nor is who gives up more the better, unless medians among all requests say so, too.
 func (p *Past) withAnswered(v history.Verdict, x advise.Contrast, old, new []advise.Series) history.Verdict {
-	of := func(all []advise.Series) advise.Series {
-		return all[slices.IndexFunc(all, func(s advise.Series) bool {
-			return slices.Equal(s.Levels, x.Levels) && s.Side == x.Side && s.Response == x.Response
-		})]
-	}
-	a, b := of(old), of(new)
+	b := new[slices.IndexFunc(new, func(s advise.Series) bool {
+		return slices.Equal(s.Levels, x.Levels) && s.Side == x.Side && s.Response == x.Response
+	})]
+	a, _ := advise.Find(old, b) // there are both: x compares them
 	if !a.OfAnswered() && !b.OfAnswered() || !(v == history.Worse && a.Failed > b.Failed) &&
 		!(v == history.Better && a.Failed < b.Failed) {
 		return v

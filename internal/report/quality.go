@@ -45,11 +45,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range r.Trials {
-		i := r.TreatmentOf(t.Treatment)
-		if i < 0 || t.State != store.Valid || r.isAside(t.ID) {
-			continue
-		}
+	for i, t := range r.valid() {
 		m := map[string]float64{}
 		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}] {
 			m[q.Key] = q.Value

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -150,6 +151,18 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	}
 	r.doubts()
 	return r, nil
+}
+
+// valid are the trials that figures are of, with the index of their treatment.
+func (r *Report) valid() iter.Seq2[int, store.TrialState] {
+	return func(yield func(int, store.TrialState) bool) {
+		for _, t := range r.Trials {
+			i := r.TreatmentOf(t.Treatment)
+			if i >= 0 && t.State == store.Valid && !r.isAside(t.ID) && !yield(i, t) {
+				return
+			}
+		}
+	}
 }
 
 // ReadFigures is ReadUnverified without comparisons and most doubts: the trials of each treatment, and what they come

@@ -67,10 +67,10 @@ func (b *Testbed) FindStack(name string) (stack.Description, bool) {
 
 // brokenStack says what is wrong with the stack.yaml of a name that was not loaded; empty: there is none.
 func (b *Testbed) brokenStack(name string) string {
+	if name != filepath.Base(name) || name == "." || name == ".." {
+		return "" // it would lead out of the folder
+	}
 	for _, f := range b.Options.Stacks {
-		if name != filepath.Base(name) || name == "." || name == ".." {
-			break
-		}
 		if _, err := stack.Read(filepath.Join(f.Path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return strings.ReplaceAll(err.Error(), "\n", "; ")
 		}
