@@ -166,6 +166,13 @@ const char *serve_temperature(struct setup *s, struct message *m, struct exchang
 
 // --- serve
 
+// leave ends the program beside threads that may still serve: they are not to meet what exit() has libraries free, as
+// OpenSSL's locks, of which one that waited for them hung, and others crashed.
+static _Noreturn void leave(int code) {
+  fflush(stdout);
+  _exit(code);
+}
+
 static int serve(void) {
   static struct setup s;
   char why[500] = "", url[300];
@@ -174,7 +181,7 @@ static int serve(void) {
   ready(url);
   while (next_line()) {
     struct json j;
-    if (!json_parse(&j, line) || strcmp(json_text(&j, "type", ""), "report")) { stack->stop(); return program_fail("no line but \"report\" expected here"); }
+    if (!json_parse(&j, line) || strcmp(json_text(&j, "type", ""), "report")) { stack->stop(); leave(program_fail("no line but \"report\" expected here")); }
     if (stack->sync) stack->sync();
     pthread_mutex_lock(&recording);
     struct records got = records;
@@ -191,7 +198,7 @@ static int serve(void) {
   }
   stack->stop();
   if (s.sensor) sensor_close(s.sensor);
-  return 0;
+  leave(0);
 }
 
 // --- call

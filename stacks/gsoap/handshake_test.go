@@ -1,12 +1,15 @@
 package gsoap_test
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,6 +79,52 @@ func TestClientResumesNoSession(t *testing.T) {
 				if !slices.Equal(groups[i], tt.groups) {
 					t.Errorf("connection %d: groups %v offered, want %v", i+1, groups[i], tt.groups)
 				}
+			}
+		})
+	}
+}
+
+// The program ends well at the end of its input also in the middle of handshakes and requests, which go on beside it.
+// It crashed in a third of such ends, and hung in some, in what OpenSSL does at exit.
+func TestEndsInTheMiddleOfRequests(t *testing.T) {
+	stacktest.Built(t, ".")
+	c := credentials(t)
+	for i := range 20 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			// t.Context() ends before the program does.
+			ctx, cancel := context.WithCancel(context.Background())
+			var asking sync.WaitGroup
+			t.Cleanup(asking.Wait) // once the program has ended
+			t.Cleanup(cancel)
+			u, err := url.Parse(serve(t,
+				stack.Serve{Service: "echo", Encoding: "soap11", Security: "tls12", Credentials: c}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+			answered := make(chan bool, 1)
+			for range 4 {
+				asking.Go(func() {
+					for ctx.Err() == nil {
+						conn, err := dialer.DialContext(ctx, "tcp", u.Host)
+						if err != nil {
+							time.Sleep(time.Millisecond) // it has ended, or a handshake with it
+							continue
+						}
+						fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 1\r\n\r\nx", u.Host)
+						conn.Read(make([]byte, 100))
+						conn.Close()
+						select {
+						case answered <- true:
+						default:
+						}
+					}
+				})
+			}
+			select {
+			case <-answered:
+			case <-time.After(30 * time.Second):
+				t.Error("no request was answered")
 			}
 		})
 	}

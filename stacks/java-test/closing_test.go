@@ -72,11 +72,17 @@ func between(all []measure.Exchange) []measure.Exchange {
 	return gaps
 }
 
+// quick is what a tenth of the records does not exceed: what belongs to each request is in all of them, what a busy
+// machine adds is not, and the longer one takes the more often.
+func quick(xs []measure.Exchange, of func(measure.Exchange) time.Duration) time.Duration {
+	return sorted(xs, of)[len(xs)/10]
+}
+
 // inNoPhase is what of a request's total lies in none of its phases.
 func inNoPhase(x measure.Exchange) time.Duration { return x.Total - sum(x) }
 
 const (
-	mostOpening  = 2.5 // Californium: 2.0 was seen, and with the time until the next request in it, 3.8
+	mostOpening  = 2.2 // Californium: 1.0 to 1.4 was seen, and 4.1 where opening was no phase; Axis2: 1.9
 	leastClosing = 2.0
 )
 
@@ -104,17 +110,18 @@ func TestOpeningIsConnectionAndClosingIsOutside(t *testing.T) {
 				if _, err := client.Call(within(t), c); err != nil {
 					t.Fatal(err)
 				}
-				send(t, client, 300, false)
+				send(t, client, 150, false)
 				return client
 			}
 			perRequest, keepAlive := calling("per-request"), calling("keep-alive")
 			// Both take turns, and more rounds follow where the machine's other work lies in one of them only.
 			var opening, closing []float64
 			for len(opening) < 9 {
-				each, kept := send(t, perRequest, 100, true), send(t, keepAlive, 100, true)
-				opening = append(opening, float64(median(each, inNoPhase))/float64(median(kept, inNoPhase)))
-				closing = append(closing, float64(median(between(each), total))/float64(median(between(kept), total)))
+				each, kept := send(t, perRequest, 50, true), send(t, keepAlive, 50, true)
+				opening = append(opening, float64(quick(each, inNoPhase))/float64(quick(kept, inNoPhase)))
+				closing = append(closing, float64(quick(between(each), total))/float64(quick(between(kept), total)))
 				if len(opening) >= 3 && middle(opening) <= mostOpening && (!f.closes || middle(closing) >= leastClosing) {
+					t.Logf("%.2f in no phase, %.2f between", opening, closing)
 					return
 				}
 			}

@@ -146,12 +146,16 @@ func (p pair) run(t *testing.T, requests int) (client, server []measure.Exchange
 }
 
 func median(xs []measure.Exchange, of func(measure.Exchange) time.Duration) time.Duration {
+	return sorted(xs, of)[len(xs)/2]
+}
+
+func sorted(xs []measure.Exchange, of func(measure.Exchange) time.Duration) []time.Duration {
 	all := make([]time.Duration, len(xs))
 	for i, x := range xs {
 		all[i] = of(x)
 	}
 	slices.Sort(all)
-	return all[len(all)/2]
+	return all
 }
 
 func total(x measure.Exchange) time.Duration { return x.Total }

@@ -230,8 +230,7 @@ static int drop(const char *path, const struct stat *st, int flag, struct FTW *f
 void apache_stop(struct apache *a) {
   if (a->pid > 0) {
     kill(a->pid, SIGTERM);
-    for (int64_t until = now() + 3000000000; waitpid(a->pid, NULL, WNOHANG) == 0; nanosleep(&(struct timespec){0, 2000000}, NULL))
-      if (now() > until) kill(a->pid, SIGKILL);
+    while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR) {} // killed, it would leave Apache's processes behind
   }
   a->pid = 0;
   if (*a->root) nftw(a->root, drop, 16, FTW_DEPTH | FTW_PHYS);
