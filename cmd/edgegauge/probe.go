@@ -175,6 +175,7 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 func (p *probe) jobOf(i int) drive.Job {
 	j := p.job
 	j.Seed += uint64(i)
+	j.Limit = "--max-body"
 	return j
 }
 
