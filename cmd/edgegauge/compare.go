@@ -365,7 +365,7 @@ func writeFile(flag, path string, write func(io.Writer) error) error {
 	}
 	writes()
 	err := putFile(path, func(w io.Writer) error { _, err := io.WriteString(w, b.String()); return err })
-	if err != nil && !errors.Is(err, store.ErrDiskFull) {
+	if err != nil && !errors.Is(err, store.ErrDiskFull) && !errors.Is(err, store.ErrFileLimit) {
 		err = os.WriteFile(path, []byte(b.String()), 0o644)
 	}
 	if p := new(fs.PathError); errors.As(err, &p) {

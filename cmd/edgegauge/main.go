@@ -203,8 +203,10 @@ func exitCode(err error) int {
 	if errors.As(err, &e) {
 		return e.code
 	}
-	if errors.Is(err, store.ErrDiskFull) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return exitUnmeasured // the same command works where there is space
+	for _, lack := range []error{store.ErrDiskFull, store.ErrFileLimit, unix.ENOSPC, unix.EDQUOT, unix.EFBIG} {
+		if errors.Is(err, lack) {
+			return exitUnmeasured // the same command works where there is space
+		}
 	}
 	return exitUsage
 }
