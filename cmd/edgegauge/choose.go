@@ -93,30 +93,39 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 
 // asked are the objectives and requirements of the flags.
 func (f chooseFlags) asked() (objectives []advise.Objective, requirements []advise.Condition, err error) {
-	for i, list := range [][]string{f.minimize, f.maximize} {
-		for _, text := range list {
-			flag := []string{"minimize", "maximize"}[i]
-			t, err := advise.ParseTerm(text)
-			if names := strings.Split(text, ","); err != nil && len(names) > 1 {
-				err = fmt.Errorf("%q names several; write --%s %s", text, flag, strings.Join(names, " --"+flag+" "))
-			}
-			if err != nil {
-				return nil, nil, exit{exitUsage, fmt.Errorf("--%s %w", flag, err)}
-			}
-			objectives = append(objectives, advise.Objective{Term: t, Maximize: i == 1})
-		}
+	smallest, err := objectivesOf("minimize", f.minimize, false)
+	largest, err2 := objectivesOf("maximize", f.maximize, true)
+	requirements, err3 := eachOf("--require", f.require, advise.ParseRequirement)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, nil, exit{exitUsage, err}
 	}
-	if len(objectives) == 0 {
+	if objectives = append(smallest, largest...); len(objectives) == 0 {
 		return nil, nil, exit{exitUsage, errors.New("no objective; write --minimize rtt, or --maximize throughput")}
 	}
-	for _, text := range f.require {
-		k, err := advise.ParseRequirement(text)
-		if err != nil {
-			return nil, nil, exit{exitUsage, fmt.Errorf("--require %w", err)}
+	texts := slices.Concat(f.minimize, f.maximize)
+	for i, o := range objectives {
+		for j, before := range objectives[:i] {
+			switch {
+			case o.Against(before):
+				return nil, nil, exit{exitUsage, fmt.Errorf("--minimize %s and --maximize %s contradict each other; keep one",
+					texts[j], texts[i])}
+			case o.String() == before.String():
+				return nil, nil, exit{exitUsage, fmt.Errorf("%s is named twice; name it once", texts[i])}
+			}
 		}
-		requirements = append(requirements, k)
 	}
 	return objectives, requirements, nil
+}
+
+// objectivesOf are those of the words of a flag.
+func objectivesOf(flag string, words []string, maximize bool) ([]advise.Objective, error) {
+	return eachOf("--"+flag, words, func(word string) (advise.Objective, error) {
+		t, err := advise.ParseTerm(word)
+		if names := strings.Split(word, ","); err != nil && len(names) > 1 {
+			err = fmt.Errorf("%q names several; write --%s %s", word, flag, strings.Join(names, " --"+flag+" "))
+		}
+		return advise.Objective{Term: t, Maximize: maximize}, err
+	})
 }
 
 // chosen is the choice from results that are read.
@@ -195,11 +204,11 @@ func (f chooseFlags) needs(r *report.Report) (life report.Forecasts, needs []adv
 		return life, nil, err
 	}
 	life = r.Forecast(k, report.Joules(f.joules))
-	for _, text := range f.need {
-		n, err := battery.ParseNeed(text)
-		if err != nil {
-			return life, nil, exit{exitUsage, fmt.Errorf("--need %w", err)}
-		}
+	all, err := eachOf("--need", f.need, battery.ParseNeed)
+	if err != nil {
+		return life, nil, exit{exitUsage, err}
+	}
+	for _, n := range all {
 		needs = append(needs, life.Need(n))
 	}
 	return life, needs, nil

@@ -231,24 +231,15 @@ func command(args []string) string {
 // conditions are those of --fail-if and --detect. What is wrong with a number among
 // the flags is an error, too.
 func (f compareFlags) conditions() ([]advise.Condition, error) {
-	var out []advise.Condition
-	for _, x := range []struct {
-		flag  string
-		texts []string
-		parse func(string) (advise.Condition, error)
-	}{{"--fail-if", f.failIf, advise.ParseChange}, {"--detect", f.detect, advise.ParseDetect}} {
-		for _, text := range x.texts {
-			k, err := x.parse(text)
-			if err != nil {
-				return nil, exit{exitUsage, fmt.Errorf("%s %w", x.flag, err)}
-			}
-			out = append(out, k)
-		}
+	bounds, err := eachOf("--fail-if", f.failIf, advise.ParseChange)
+	detects, err2 := eachOf("--detect", f.detect, advise.ParseDetect)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, exit{exitUsage, err}
 	}
 	if !(f.margin > 0 && f.margin < 1) {
 		return nil, exit{exitUsage, fmt.Errorf("--equal-within %v is not between 0 and 1; write 0.05 for 5 %%", f.margin)}
 	}
-	return out, nil
+	return append(bounds, detects...), nil
 }
 
 // confidenceFlag adds --confidence. Unless it is given it is 0, and the study says what the confidence is.
@@ -318,19 +309,17 @@ func only(all []advise.Series, names []string) ([]advise.Series, error) {
 
 // terms are those of --response.
 func terms(names []string) ([]advise.Term, error) {
-	var out []advise.Term
-	for _, n := range names {
-		t, err := advise.ParseTerm(n)
-		if err != nil {
-			return nil, exit{exitUsage, fmt.Errorf("--response %w", err)}
+	all, err := eachOf("--response", names, func(name string) (advise.Term, error) {
+		t, err := advise.ParseTerm(name)
+		if err == nil && t.Named {
+			err = fmt.Errorf("%s: name a response without a figure, such as %s", name, strings.TrimSuffix(name, "."+t.Figure))
 		}
-		if t.Named {
-			return nil, exit{exitUsage, fmt.Errorf("--response %s: name a response without a figure, such as %s", n,
-				strings.TrimSuffix(n, "."+t.Figure))}
-		}
-		out = append(out, t)
+		return t, err
+	})
+	if err != nil {
+		return nil, exit{exitUsage, err}
 	}
-	return out, nil
+	return all, nil
 }
 
 // matching are the series that one of the terms means; all where there is none.
@@ -365,7 +354,7 @@ func writeFile(flag, path string, write func(io.Writer) error) error {
 	}
 	writes()
 	err := putFile(path, func(w io.Writer) error { _, err := io.WriteString(w, b.String()); return err })
-	if err != nil && !errors.Is(err, store.ErrDiskFull) {
+	if err != nil && !errors.Is(err, store.ErrDiskFull) && !errors.Is(err, store.ErrFileLimit) {
 		err = os.WriteFile(path, []byte(b.String()), 0o644)
 	}
 	if p := new(fs.PathError); errors.As(err, &p) {

@@ -41,6 +41,9 @@ older cores.`,
 					fmt.Fprintln(cmd.OutOrStdout(), r)
 				}
 			}
+			if _, err := eachOf("", args, buildable); err != nil {
+				return exit{exitUsage, err}
+			}
 			for _, name := range args {
 				if _, ok := device.FindCore(name); ok {
 					began := time.Now()
@@ -50,10 +53,7 @@ older cores.`,
 					tell(builtRow{name, "built", time.Since(began).Seconds()})
 					continue
 				}
-				b, ok := qemu.Find(name)
-				if !ok {
-					return exit{exitUsage, fmt.Errorf("unknown emulated device %q; to list them: edgegauge devices list", name)}
-				}
+				b, _ := qemu.Find(name)
 				u.Newest, u.Tell = newest, func(s string) { fmt.Fprintln(a.notes(), name+": "+s) }
 				parts := []machinePart{{name, func() error { _, err := qemu.OpenImage(b, u.Dir(b)); return err },
 					func() error { _, err := u.Build(cmd.Context(), b); return err }}}
@@ -83,6 +83,15 @@ older cores.`,
 	c.Flags().BoolVar(&java, "java", false, "also build its Java runtime")
 	c.Flags().BoolVar(&again, "again", false, "rebuild even if up to date")
 	return c
+}
+
+// buildable refuses a name of which no machine can be built.
+func buildable(name string) (string, error) {
+	_, core := device.FindCore(name)
+	if _, machine := qemu.Find(name); !core && !machine {
+		return "", fmt.Errorf("unknown emulated device %q; to list them: edgegauge devices list", name)
+	}
+	return name, nil
 }
 
 // A machinePart is something that is built once and stays.

@@ -120,11 +120,19 @@ func (p *printed) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// outputError replaces an error of writing to standard output by one that says what to do.
+// outputError replaces an error of writing to standard output by one that says what to do. A pipe that is closed is
+// none: it ends this process by SIGPIPE, as it does others.
 func outputError(err error) error {
-	if p := new(fs.PathError); errors.As(err, &p) && p.Path == os.Stdout.Name() && errors.Is(p.Err, syscall.ENOSPC) {
-		return exit{exitUnmeasured,
-			fmt.Errorf("standard output cannot be written: %w; free some, or write to another disk", p.Err)}
+	p := new(fs.PathError)
+	if !errors.As(err, &p) || p.Op != "write" || p.Path != os.Stdout.Name() {
+		return err
 	}
-	return err
+	advice := ""
+	switch {
+	case errors.Is(p.Err, syscall.ENOSPC), errors.Is(p.Err, syscall.EDQUOT):
+		advice = "; free some, or write to another disk"
+	case errors.Is(p.Err, syscall.EFBIG):
+		advice = "; raise the limit of file sizes, as with ulimit -f unlimited"
+	}
+	return exit{exitUnmeasured, fmt.Errorf("standard output cannot be written: %w%s", p.Err, advice)}
 }

@@ -54,14 +54,10 @@ func (f *batteryFlags) conditions(confidence float64) (battery.Conditions, error
 		report.NoJoules}, as) {
 		return c, exit{exitUsage, fmt.Errorf("--joules %q: write processor, exchange or none", f.joules)}
 	}
-	for _, text := range f.set {
-		x, err := battery.ParseSet(text)
-		if err != nil {
-			return c, exit{exitUsage, fmt.Errorf("--set %w", err)}
-		}
-		c.Set = append(c.Set, x)
-	}
 	var err error
+	if c.Set, err = eachOf("--set", f.set, battery.ParseSet); err != nil {
+		return c, exit{exitUsage, err}
+	}
 	if c.Radio, err = found(battery.Radio, "link", f.link, radios.Files, "radios"); err != nil {
 		return c, err
 	}

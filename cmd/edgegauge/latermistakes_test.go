@@ -97,6 +97,44 @@ var laterMistakes = []mistake{
 	{"devices meter model:nosuch", "", `unknown power profile "nosuch"; available: 802.15.4-radio`},
 	{"devices check board", "", "a board is written ssh://USER@board"},
 	{"devices shell local", "", "local has no console; only ssh:// devices have one"},
+	// all of a list at once
+	{"check s.yaml", one + "responses: [energy, resent, rttt, latencyy]\n", "s.yaml:5:13: … neither side has a meter … " +
+		"s.yaml:5:21: response resent is measured of many devices (devices: 1000) only … remove it … " +
+		`s.yaml:5:29: no response "rttt"; did you mean rtt? … s.yaml:5:35: no response "latencyy"`},
+	{"check s.yaml --set responses=[resent,rttt]", one,
+		`--set 1: no response "rttt" … --set 1: response resent is measured of`},
+	{"check s.yaml", "study: s\nfactors:\n  service: [monitr, eco]\n  stack: [rest-jsn, sop]\n",
+		`s.yaml:3:13: no service "monitr" … s.yaml:3:21: no service "eco" … s.yaml:4:11: no stack "rest-jsn" … ` +
+			`s.yaml:4:21: no stack "sop"`},
+	{"check s.yaml", one + "factors:\n  link: [nbiot, ltem]\n  client: [cortex-a5, locl]\n",
+		`s.yaml:6:10: no link "nbiot" … s.yaml:6:17: no link "ltem" … s.yaml:7:12: no device "cortex-a5" … ` +
+			`s.yaml:7:23: no device "locl"`},
+	{"check s.yaml", "study: s\nservice: monitor\nfactors: {stack: [rest-jsn, soap], encoding: [jsno, xlm]}\n",
+		`s.yaml:3:19: no stack "rest-jsn" … for encoding jsno; write encoding: … for encoding xlm; write encoding: `},
+	{"check s.yaml", one + "leave_out: [cpuu, rttt]\n",
+		`s.yaml:5:13: no response "cpuu" … s.yaml:5:19: no response "rttt"`},
+	{"check s.yaml --set reqests=5 --set lnk=lte-m", one,
+		`--set 1: unknown key "reqests" … --set 2: unknown key "lnk"`},
+	{"choose old --minimize enrgy --minimize rttt --maximize cpuu --require rtt<5", "",
+		`--minimize "enrgy" … did you mean energy … --minimize "rttt" … did you mean rtt? … --maximize "cpuu" … --require "rtt<5": the bound has no unit`},
+	{"compare old old --fail-if memory>5% --fail-if rttt>5%", "", "did you mean peak_rss? … did you mean rtt?"},
+	{"compare old old --response rttt,cpuu", "", "did you mean rtt? … did you mean cpu?"},
+	{"history old --response rttt,cpuu", "", "did you mean rtt? … did you mean cpu?"},
+	{"probe http://127.0.0.1:1/ --fail-if p99 --fail-if p95>20", "",
+		`--fail-if "p99", character 4: … --fail-if "p95>20", character 7:`},
+	{"forecast old --battery 2xAA --link nb-iot --period 1h --set sleep=3uW --set radio.snd=1W", "",
+		"did you mean radio.sleep or device.sleep? … did you mean radio.send?"},
+	{"stacks check rest-jsn sop", "", `unknown stack "rest-jsn" … unknown stack "sop"`},
+	{"stacks build rest-jsn sop", "", `unknown stack "rest-jsn" … unknown stack "sop"`},
+	{"devices build raspberry-pi-9 cortex-a9", "", `unknown emulated device "raspberry-pi-9" … "cortex-a9"`},
+	// what contradicts itself
+	{"choose old --minimize rtt --maximize rtt", "", "--minimize rtt and --maximize rtt contradict each other; keep one"},
+	{"choose old --minimize cpu --minimize rtt --maximize rtt.p95", "", "--minimize rtt and --maximize rtt.p95 contradict"},
+	{"choose old --minimize cpu --maximize server.cpu", "", "--minimize cpu and --maximize server.cpu contradict"},
+	{"choose old --minimize rtt --minimize cpu --minimize rtt", "", "rtt is named twice; name it once"},
+	{"choose old --maximize rtt.p95 --maximize rtt.p95", "", "rtt.p95 is named twice"},
+	{"check s.yaml", one + "link: {delay: 10s, loss: 100%}\n", "s.yaml:5:7: link delay=10s loss=100% loses every packet, so " +
+		"no request gets through; write loss: 1% for one in a hundred"},
 	// studies
 	{"check s.yaml", one + "server: {device: pi@board}\n", `s.yaml:5:18: no device "pi@board"; did you mean ssh://pi@board?`},
 	{"check s.yaml", one + "client: board\n", "s.yaml:5:9: … a board is written ssh://USER@HOST"},

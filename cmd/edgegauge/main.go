@@ -181,15 +181,16 @@ func run(ctx context.Context, args []string) int {
 	out := &printed{w: root.OutOrStdout()}
 	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		err = out.err
-	}
 	var e exit
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && (!errors.As(err, &e) || e.err == context.Canceled) {
 		err = exit{exitUnmeasured, errors.New("stopped")} // and no mistake of the command line
 	}
 	if err = outputError(err); err != nil {
 		complain(err)
+	}
+	if lost := outputError(out.err); lost != nil && (err == nil || err.Error() != lost.Error()) {
+		complain(lost)
+		err = cmp.Or(err, lost)
 	}
 	return exitCode(err)
 }
@@ -203,8 +204,10 @@ func exitCode(err error) int {
 	if errors.As(err, &e) {
 		return e.code
 	}
-	if errors.Is(err, store.ErrDiskFull) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return exitUnmeasured // the same command works where there is space
+	for _, lack := range []error{store.ErrDiskFull, store.ErrFileLimit, unix.ENOSPC, unix.EDQUOT, unix.EFBIG} {
+		if errors.Is(err, lack) {
+			return exitUnmeasured // the same command works where there is space
+		}
 	}
 	return exitUsage
 }

@@ -67,6 +67,7 @@ func runScripts(t *testing.T, files ...string) {
 			e.Setenv("ROOT", root+"/../..")
 			e.Setenv("EDGEGAUGE_TOGETHER", e.WorkDir)
 			e.Setenv("EDGEGAUGE_CACHE", cache) // the program's checksum is computed once for all
+			e.Defer(mourn(t, e.WorkDir))
 			all := filepath.Dir(e.WorkDir)
 			t.Cleanup(func() { os.Remove(all) }) // testscript leaves it where not all files are run
 			return os.Chmod(all, 0o755)          // for what scripts do as another user

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +15,8 @@ import (
 // mourning waits until its input ends, and then ends all processes that work in a folder, and takes its file system
 // away.
 const mourning = `read word
-for p in /proc/[0-9]*; do
-	case $(readlink $p/cwd) in "$0" | "$0"/*) kill -9 ${p#/proc/} ;; esac
-done 2>/dev/null
+find /proc/[0-9]*/cwd -maxdepth 0 "(" -lname "$0" -o -lname "$0/*" ")" 2>/dev/null |
+	while IFS=/ read root proc pid cwd; do kill -9 $pid; done 2>/dev/null
 umount -l "$0/disk" 2>/dev/null
 exit 0`
 
@@ -52,14 +52,29 @@ func TestMourner(t *testing.T) {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	dir := t.TempDir()
-	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestMourner$")
-	cmd.Env = append(os.Environ(), "EDGEGAUGE_MOURNED="+dir, "TMPDIR="+t.TempDir(),
-		"EDGEGAUGE_TOGETHER="+dir) // it cannot clean up
-	cmd.Run()
-	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	killedTest(t, "^TestMourner$", dir, dir)
+	endsSoon(t, filepath.Join(dir, "pid"))
+}
+
+// killedTest runs a test of this program that ends itself with SIGKILL; what is how it knows.
+func killedTest(t *testing.T, name, what, together string) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run", name)
+	cmd.Env = append(os.Environ(), "EDGEGAUGE_MOURNED="+what, "TMPDIR="+t.TempDir(), // it cannot clean up
+		"EDGEGAUGE_TOGETHER="+together)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Fatalf("it was not killed: %s", out)
+	}
+}
+
+// endsSoon waits for the end of the process whose number a file has.
+func endsSoon(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	text = bytes.TrimSpace(text)
 	pid, _ := strconv.Atoi(string(text))
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if stat, err := os.ReadFile("/proc/" + string(text) + "/stat"); err != nil || strings.Contains(string(stat), ") Z ") {
@@ -68,4 +83,21 @@ func TestMourner(t *testing.T) {
 	}
 	syscall.Kill(pid, syscall.SIGKILL)
 	t.Error("a process of the killed test is left")
+}
+
+// Hubs and workers of a script end with a test that is killed.
+func TestScriptsEndWithTheirTest(t *testing.T) {
+	if file := os.Getenv("EDGEGAUGE_MOURNED"); file != "" {
+		runScripts(t, file)
+		return // and it runs
+	}
+	dir := t.TempDir()
+	pid, script := filepath.Join(dir, "pid"), filepath.Join(dir, "killed.txtar")
+	text := "exec sh -c 'echo $$ >" + pid + ".new; mv " + pid + ".new " + pid + "; exec sleep 600' &\n" +
+		"exec sh -c 'until [ -e " + pid + " ]; do sleep 0.01; done; kill -9 $PPID'\n"
+	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	killedTest(t, "^TestScriptsEndWithTheirTest$", script, dir)
+	endsSoon(t, pid)
 }

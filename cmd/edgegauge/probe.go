@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,6 +176,7 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 func (p *probe) jobOf(i int) drive.Job {
 	j := p.job
 	j.Seed += uint64(i)
+	j.Limit = "--max-body"
 	return j
 }
 
@@ -200,15 +202,13 @@ func (p *probe) complete() error {
 		return fmt.Errorf("%s: a probe speaks a protocol, not bare %s; write http://, https://, coap:// or mqtt://",
 			p.job.URL, scheme)
 	}
-	for _, text := range p.failIf {
+	var err error
+	p.bounds, err = eachOf("--fail-if", p.failIf, func(text string) (bound, error) {
 		b, err := parseBound(text)
-		if err != nil {
-			return err
-		}
-		if err := p.decidable(b); err != nil {
-			return err
-		}
-		p.bounds = append(p.bounds, b)
+		return b, cmp.Or(err, p.decidable(b))
+	})
+	if err != nil {
+		return err
 	}
 	if p.job.QoS > 2 {
 		return fmt.Errorf("--qos %d; write 0, 1 or 2", p.job.QoS)

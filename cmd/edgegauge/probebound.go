@@ -33,7 +33,7 @@ var (
 	percentile = regexp.MustCompile(`^p[0-9]{1,2}(\.[0-9]+)?$`)
 )
 
-// parseBound reads NAME>VALUE or NAME<VALUE. An error says at which character.
+// parseBound reads NAME>VALUE or NAME<VALUE. An error quotes it, and says at which character.
 func parseBound(text string) (bound, error) {
 	b := bound{text: strings.TrimSpace(text)}
 	at := 0
@@ -41,7 +41,7 @@ func parseBound(text string) (bound, error) {
 		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " "))
 	}
 	fail := func(what, advice string) (bound, error) {
-		return b, fmt.Errorf("--fail-if %q, character %d: %s; %s", text, len([]rune(text[:at]))+1, what, advice)
+		return b, fmt.Errorf("%q, character %d: %s; %s", text, len([]rune(text[:at]))+1, what, advice)
 	}
 	skip()
 	name := boundName.FindString(text[at:])

@@ -14,7 +14,7 @@ import (
 // for. Of random arrivals one run in 1000 may have too few: a single one leaves the condition undecided.
 func (p *probe) decidable(b bound) error {
 	if p.runs == 1 && b.figure != "failures" && b.of != "max" {
-		return fmt.Errorf("--fail-if %q: it is judged by its interval over the runs, and one run has none; write --runs 6 "+
+		return fmt.Errorf("%q: it is judged by its interval over the runs, and one run has none; write --runs 6 "+
 			"or more", b.text)
 	}
 	n, known := p.most()
@@ -25,13 +25,13 @@ func (p *probe) decidable(b bound) error {
 		return nil
 	}
 	if most := p.job.Requests; p.job.Duration == 0 || most > 0 && most < b.needs() {
-		return fmt.Errorf("--fail-if %q: %s needs at least %d requests in a run; raise --requests", b.text, b.of, b.needs())
+		return fmt.Errorf("%q: %s needs at least %d requests in a run; raise --requests", b.text, b.of, b.needs())
 	}
 	makes := fmt.Sprintf("%d, so it would stay undecided", n)
 	if random {
 		makes = fmt.Sprintf("%.6g on average, so it may stay undecided", mean)
 	}
-	return fmt.Errorf("--fail-if %q: %s needs at least %d requests in a run, and --rate %g for --duration %s makes %s; "+
+	return fmt.Errorf("%q: %s needs at least %d requests in a run, and --rate %g for --duration %s makes %s; "+
 		"write --duration %s or longer", b.text, b.of, b.needs(), p.job.Rate, study.DurationText(p.job.Duration), makes,
 		study.DurationText(p.lasting(b.needs())))
 }

@@ -92,15 +92,11 @@ them before you publish. doc/publish.md explains it step by step.`,
 func (a *app) publish(ctx context.Context, dirs []string, p publishing, now time.Time) (string, error) {
 	c := crate.Crate{Title: p.title, Description: p.description, Published: now,
 		Program: crate.Program{Name: "edgegauge", Version: version(), URL: "https://edgegauge.example/"}}
-	for _, text := range p.authors {
-		author, err := crate.ParseAuthor(text)
-		if err != nil {
-			return "", exit{exitUsage, fmt.Errorf("--author %w", err)}
-		}
-		c.Authors = append(c.Authors, author)
+	var err error
+	if c.Authors, err = eachOf("--author", p.authors, crate.ParseAuthor); err != nil {
+		return "", exit{exitUsage, err}
 	}
 	if p.license != "" {
-		var err error
 		if c.License, err = crate.LicenseURL(p.license); err != nil {
 			return "", exit{exitUsage, fmt.Errorf("--license: %w", err)}
 		}
@@ -139,7 +135,7 @@ func (a *app) publish(ctx context.Context, dirs []string, p publishing, now time
 		return "", exit{exitUsage, fmt.Errorf("--out %s: %w", out, err)}
 	}
 	writes()
-	err := store.Replace(out, func(w io.Writer) error { return c.Write(until{ctx, w}) })
+	err = store.Replace(out, func(w io.Writer) error { return c.Write(until{ctx, w}) })
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("stopped")
 	}
@@ -183,11 +179,14 @@ func (a *app) keep(ctx context.Context, dirs []string, p publishing, _ time.Time
 		return "", exit{exitUsage, errors.New("--without-raw copies one results directory, and takes no option but --out " +
 			"and --except")}
 	}
-	for _, folder := range p.except {
-		if !slices.Contains(store.RawFolders(), folder) {
-			return "", exit{exitUsage, fmt.Errorf("--except %s: there are no such raw files; %s", folder,
-				meant.Advice(folder, store.RawFolders(), ""))}
+	_, err := eachOf("--except", p.except, func(folder string) (string, error) {
+		if slices.Contains(store.RawFolders(), folder) {
+			return folder, nil
 		}
+		return "", fmt.Errorf("%s: there are no such raw files; %s", folder, meant.Advice(folder, store.RawFolders(), ""))
+	})
+	if err != nil {
+		return "", exit{exitUsage, err}
 	}
 	part, err := publishable(dirs[0])
 	if err != nil {

@@ -167,11 +167,11 @@ func stacksBuildCmd(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return exit{exitUsage, errors.New("name a stack, or use --all; to list them: edgegauge stacks list")}
 			}
-			for i, n := range args {
-				d, err := described(bed, verbOf(cmd), n)
-				if err != nil {
-					return err
-				}
+			named, err := describedAll(bed, verbOf(cmd), args)
+			if err != nil {
+				return err
+			}
+			for i, d := range named {
 				args[i] = d.Name
 			}
 			if err := a.mayRun(cmd.Context(), bed, args, trust); err != nil {

@@ -80,13 +80,9 @@ func stacksCheckCmd(a *app) *cobra.Command {
 				return err
 			}
 			defer scratch.Close()
-			var stacks []stack.Description
-			for _, n := range args {
-				d, err := described(bed, verbOf(cmd), n)
-				if err != nil {
-					return err
-				}
-				stacks = append(stacks, d)
+			stacks, err := describedAll(bed, verbOf(cmd), args)
+			if err != nil {
+				return err
 			}
 			spares := new(device.Spares)
 			defer spares.Close()
@@ -179,6 +175,11 @@ func described(bed *testbed.Testbed, verb, name string) (stack.Description, erro
 		return d, exit{exitUsage, broken}
 	}
 	return d, exit{exitUsage, unknownStack(bed, verb, name)}
+}
+
+// describedAll finds the stacks that a verb is given, or says of each that is not there what is wrong.
+func describedAll(bed *testbed.Testbed, verb string, names []string) ([]stack.Description, error) {
+	return eachOf("", names, func(name string) (stack.Description, error) { return described(bed, verb, name) })
 }
 
 // A checkedStack is what the kit found of one stack.

@@ -190,6 +190,21 @@ func exampleOf(c *cobra.Command) string {
 	return first
 }
 
+// eachOf reads the words of a flag, or arguments where flag is empty. What is wrong with any of them is in the error, a
+// line each.
+func eachOf[T any](flag string, words []string, read func(string) (T, error)) ([]T, error) {
+	var all []T
+	var errs []error
+	for _, word := range words {
+		x, err := read(word)
+		if err != nil && flag != "" {
+			err = fmt.Errorf("%s %w", flag, err)
+		}
+		all, errs = append(all, x), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
 // flagMistake puts the errors of pflag into plain words.
 func flagMistake(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {

@@ -25,6 +25,11 @@ func (o Objective) String() string {
 	return "smallest " + o.Term.String()
 }
 
+// Against says that the same response, of a side that both are about, is to be small in one and large in the other.
+func (o Objective) Against(p Objective) bool {
+	return o.Maximize != p.Maximize && o.Response == p.Response && (o.Side == p.Side || o.Side == "" || p.Side == "")
+}
+
 // An Estimate is one figure of a candidate.
 type Estimate struct {
 	Term

@@ -2,10 +2,13 @@ package drive
 
 import (
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 var (
@@ -196,7 +199,12 @@ func (r *run) reason(l *lane, err error) string {
 	if l.bytes {
 		when = "in mid-response"
 	}
+	if errors.Is(err, coap.ErrTooLarge) {
+		err = tooLarge(r.d.MostBody)
+	}
 	switch {
+	case errors.As(err, new(tooLargeError)) && r.d.Limit != "":
+		return fmt.Sprintf("%v (%s)", err, r.d.Limit)
 	case errors.Is(err, errTimeout):
 		return "no response within " + r.d.Timeout.String()
 	case isEOF(err):

@@ -187,7 +187,7 @@ func TestMultiplexTooLarge(t *testing.T) {
 	for x := range record.Exchanges() {
 		want := ""
 		if x.Seq == 2 {
-			want = "HTTP/2: response: body larger than 1048576 bytes"
+			want = "HTTP/2: response: body larger than 1 MiB"
 		}
 		if x.Failure != want {
 			t.Errorf("request %d: %q, want %q", x.Seq, x.Failure, want)

@@ -338,7 +338,7 @@ func TestTimeoutsAndLimitsHoldOnStreams(t *testing.T) {
 					timeout    time.Duration
 				}{
 					{"trickling", "no response within 250ms", trickle, 250 * time.Millisecond},
-					{"endless", "response: body larger than 262144 bytes", endless, 20 * time.Second},
+					{"endless", "response: body larger than 256 KiB", endless, 20 * time.Second},
 				} {
 					spec := Spec{Protocol: protocol, Connection: connection, Concurrency: concurrency, MostBody: most,
 						Timeout: time.Minute} // to connect
@@ -441,7 +441,7 @@ func TestBodyEndsAtTheLimitAskedFor(t *testing.T) {
 				})
 				_, xs := drive(t, Spec{URL: url, Connection: connection, Concurrency: concurrency, MostBody: 1 << 20},
 					Load{Schedule: ClosedLoop(2, 0)}, Fixed("x"))
-				if want := "response: body larger than 1048576 bytes"; xs[0].Failure != want {
+				if want := "response: body larger than 1 MiB"; xs[0].Failure != want {
 					t.Errorf("%s, %s, concurrency %d: %q, want %q", name, connection, concurrency, xs[0].Failure, want)
 				}
 			}

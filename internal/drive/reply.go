@@ -24,7 +24,20 @@ var (
 type tooLargeError int
 
 func (most tooLargeError) Error() string {
-	return fmt.Sprintf("response: body larger than %d bytes", int(most))
+	return "response: body larger than " + sizeText(int(most))
+}
+
+// sizeText is a number of bytes in the largest unit of which it is a whole number.
+func sizeText(bytes int) string {
+	for _, u := range []struct {
+		name string
+		size int
+	}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}} {
+		if bytes > 0 && bytes%u.size == 0 {
+			return fmt.Sprintf("%d %s", bytes/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
 }
 
 func tooLarge(most int) error { return tooLargeError(most) }

@@ -54,6 +54,8 @@ type Spec struct {
 	// MostBody bounds the body of a response, in B; 64 MiB. A longer one fails
 	// its request, and no more of it is read.
 	MostBody int `json:"most_body,omitempty"`
+	// Limit is what the user calls MostBody, such as --max-body; empty: nobody named it.
+	Limit string `json:"limit,omitempty"`
 	// Largest is how large the body of a request will be at most, in B; 0: nobody knows. CoAP over TCP sends large ones
 	// as the server says that it takes them.
 	Largest int `json:"largest,omitempty"`

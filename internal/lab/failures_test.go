@@ -33,7 +33,7 @@ func TestGatesOfFailures(t *testing.T) {
 		{"a share that has no exact number", failing(0.29, 29, 100), as, ""},
 		{"another", failing(0.07, 7, 100), as, ""},
 		{"one more", failing(0.2, 21, 100), as, "21 of 100 requests failed, more than the 20 % of failures; first failure: " +
-			"HTTP status 500; to measure the service as it is, write failures: 50%"},
+			"HTTP status 500; to measure the service as it is, write failures: 40%"},
 		{"none may", failing(0, 1, 100), as, "1 of 100 requests failed, more than the 0 % of failures"},
 		{"none may, and none does", failing(0, 0, 100), as, ""},
 		{"none may, on a link that loses", failing(0, 1, 100), func(r *evidence) { r.lossy = true },

@@ -71,7 +71,7 @@ func TestRefusedFailuresAreSaid(t *testing.T) {
 	const want = "Check: b: 2 attempts did not count, since requests failed (up to 25 %): what counts are the luckier " +
 		"trials"
 	if got := strings.Join(r.Verdict(), "\n"); !strings.Contains(got, want) ||
-		!strings.Contains(got, "write failures: 50%") {
+		!strings.Contains(got, "write failures: 40%") {
 		t.Errorf("got %s", got)
 	}
 	if c, ok := r.Cell(1, measure.Client, "rtt"); !ok || len(c.Warnings) == 0 {

@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 		os.Exit(role(labour(os.Getenv("STORE_TEST_DIR"))))
 	case "full":
 		os.Exit(role(fillDisk(os.Getenv("STORE_TEST_DIR"))))
+	case "limited":
+		os.Exit(role(meetLimits(os.Getenv("STORE_TEST_DIR"))))
 	case "hold":
 		os.Exit(role(hold(os.Getenv("STORE_TEST_DIR"))))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -14,17 +15,18 @@ import (
 // What a caller may want to tell apart. Errors wrap one of these and say where
 // and what to do.
 var (
-	ErrExists   = errors.New("results exist")
-	ErrForeign  = errors.New("not a results directory")
-	ErrLocked   = errors.New("another lab is writing here")
-	ErrNewer    = errors.New("newer format")
-	ErrChanged  = errors.New("study changed")
-	ErrEdited   = errors.New("file changed since it was written")
-	ErrMissing  = errors.New("file missing")
-	ErrCorrupt  = errors.New("unreadable")
-	ErrDiskFull = errors.New("disk full")
-	ErrDenied   = errors.New("no permission to write")
-	ErrNoData   = errors.New("no such data") // absent, not broken
+	ErrExists    = errors.New("results exist")
+	ErrForeign   = errors.New("not a results directory")
+	ErrLocked    = errors.New("another lab is writing here")
+	ErrNewer     = errors.New("newer format")
+	ErrChanged   = errors.New("study changed")
+	ErrEdited    = errors.New("file changed since it was written")
+	ErrMissing   = errors.New("file missing")
+	ErrCorrupt   = errors.New("unreadable")
+	ErrDiskFull  = errors.New("disk full")
+	ErrFileLimit = errors.New("limit of file sizes")
+	ErrDenied    = errors.New("no permission to write")
+	ErrNoData    = errors.New("no such data") // absent, not broken
 )
 
 // A problem is an error of a kind above, in words of its own.
@@ -66,6 +68,10 @@ func wordFor(dir string, err error, need func() int64) error {
 		return fail(ErrDiskFull, "disk full: %s: %v; free %d MB and run again: nothing committed is lost", dir, err,
 			(need()+1<<20-1)>>20)
 	}
+	if file, most := beyondLimit(dir, err); file != "" {
+		return fail(ErrFileLimit, "%s cannot grow: a file of this process may have at most %d kB (ulimit -f); raise the "+
+			"limit, as with ulimit -f unlimited, and run again: nothing committed is lost", file, most/1000)
+	}
 	if p := (&fs.PathError{}); errors.As(err, &p) && p.Op == "stat" && errors.Is(err, fs.ErrPermission) {
 		return fail(ErrDenied, unreadableHere, dir, err)
 	}
@@ -78,6 +84,9 @@ func wordFor(dir string, err error, need func() int64) error {
 		return fail(ErrCorrupt,
 			"%s/%s: not a readable ledger (%v); restore it from a copy, or run the study into a new directory", dir,
 			ledgerFile, err)
+	case code == 10: // SQLITE_IOERR
+		return fmt.Errorf("%s/%s: %w; its disk cannot be written or read, for which the kernel's log (dmesg) may say why; "+
+			"run again when it can, or into a directory on another disk", dir, ledgerFile, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(ErrMissing, "%s: %v; restore it from a copy, or run the study into a new directory", dir, err)
 	}
@@ -98,11 +107,40 @@ func isFull(dir string, err error) bool {
 	return code&0xff == 10 && syscall.Statfs(dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 1<<20 // SQLITE_IOERR
 }
 
+// beyondLimit is the file that cannot be written since it would be larger than the B which this process may give one
+// (RLIMIT_FSIZE); empty: err is another. SQLite calls it an I/O error, so the ledger's files are looked at.
+func beyondLimit(dir string, err error) (file string, most uint64) {
+	const step = 64 << 10 // B by which SQLite makes its files larger at most: a page, or 32 KiB of the log's index
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit) != nil {
+		return "", 0
+	}
+	if p := (&fs.PathError{}); errors.As(err, &p) && errors.Is(err, syscall.EFBIG) {
+		return p.Path, limit.Cur
+	}
+	if sqliteCode(err)&0xff != 10 || limit.Cur == unlimited { // SQLITE_IOERR
+		return "", 0
+	}
+	ledger := filepath.Join(dir, ledgerFile)
+	for _, of := range []string{"-wal", "-shm", ""} {
+		switch info, err := os.Stat(ledger + of); {
+		case err == nil && uint64(info.Size())+step > limit.Cur:
+			return ledger + of, limit.Cur
+		case err != nil && of == "": // it was being made
+			return ledger, limit.Cur
+		}
+	}
+	return "", 0
+}
+
+// unlimited is RLIM_INFINITY.
+const unlimited = 1<<64 - 1
+
 // lacking reports whether err comes from what this machine lacks for now, such as space or
 // descriptors, and so says nothing of the files in dir.
 func lacking(dir string, err error) bool {
-	for _, kind := range []error{ErrDiskFull, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE,
-		syscall.ENOMEM, syscall.EIO} {
+	for _, kind := range []error{ErrDiskFull, ErrFileLimit, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE,
+		syscall.ENFILE, syscall.ENOMEM, syscall.EIO} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -163,7 +163,12 @@ func (r *reader) responses(n *node) []Word {
 		r.fail(n.pos, "responses is empty", "name one, such as [rtt], or remove the key for all")
 	}
 	var words []Word
-	seen := map[string]bool{}
+	seen, before := map[string]bool{}, len(r.errs.list)
+	defer func() {
+		for _, e := range r.errs.list[before:] {
+			e.Aside = true
+		}
+	}()
 	for _, c := range n.items {
 		v, ok := r.name("a response", c)
 		if !ok || !r.response(Word{v, c.pos}) {

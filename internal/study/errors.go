@@ -36,6 +36,8 @@ type Error struct {
 	Advice string
 	// Here says that the study is right and this machine lacks something.
 	Here bool
+	// Aside says that all else of the study can be judged: it is a name in the list of responses.
+	Aside bool
 }
 
 func fault(pos Pos, what, advice string) Error { return Error{Pos: pos, What: what, Advice: advice} }
@@ -65,6 +67,11 @@ func (e Errors) Error() string {
 // Here says whether the study is right and only this machine lacks something.
 func (e Errors) Here() bool {
 	return !slices.ContainsFunc(e, func(x *Error) bool { return !x.Here })
+}
+
+// Aside says whether all else of the study can be judged, and is in what Parse returned.
+func (e Errors) Aside() bool {
+	return len(e) < MostShown && !slices.ContainsFunc(e, func(x *Error) bool { return !x.Aside })
 }
 
 // Unwrap lets errors.As find each Error.

@@ -13,13 +13,14 @@ func readFailures(r *reader, s *Study, n *node) {
 }
 
 // FailuresFor is a share, as the setting failures is written, that trials keep to of which one had so many failures of
-// n requests: three standard deviations of a Poisson count above it, rounded up to what is easily read.
+// n requests: three standard deviations of a Poisson count above it, rounded up to what is easily read, above 10 % to
+// the next ten.
 func FailuresFor(failed, n int) string {
 	most := 100 * (float64(failed) + 3*math.Sqrt(float64(failed))) / float64(max(n, 1))
-	for _, percent := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50} {
+	for _, percent := range []float64{0.1, 0.2, 0.5, 1, 2, 5} {
 		if most <= percent {
 			return fmt.Sprintf("%g%%", percent)
 		}
 	}
-	return "100%"
+	return fmt.Sprintf("%g%%", min(10*math.Ceil(most/10), 100))
 }

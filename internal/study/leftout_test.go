@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,5 +27,24 @@ func TestDevicesGiveWhatIsNotLeftOut(t *testing.T) {
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
 			t.Errorf("%s: got %v, want %q", x.text, err, x.want)
 		}
+	}
+}
+
+// What devices with connections lack is left out at their stack's level, where that costs no figure of other devices.
+func TestDevicesLeaveOutAtTheLevelOfTheirStack(t *testing.T) {
+	text := "study: a\nservice: monitor\nresponses: [rtt, datagram_bytes]\nfactors:\n" +
+		"  load: [{name: one, requests: 100}, {name: many, devices: 100, period: 1s, duration: 10s}]\n" +
+		"  stack:\n    - coap\n    - mqtt\n"
+	_, err := Parse("a.yaml", []byte(text), Vocabulary{Stacks: func(name string) (StackFacts, bool) {
+		f, ok := streaming(name)
+		if f.Streams = name == "mqtt"; name == "coap" {
+			f.Serves[0].Transports, f.Serves[0].Connections = []string{"coap"}, nil
+		}
+		return f, ok
+	}})
+	if got, want := fmt.Sprint(err), "a.yaml:8:7: response datagram_bytes is not available with devices that have "+
+		"connections: TCP makes its segments unseen; remove it, or give this level leave_out: [datagram_bytes], or "+
+		"exclude: [{load: many, stack: mqtt}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -395,7 +395,7 @@ func (t *candidate) streams() {
 	for _, w := range t.study.Responses {
 		if w.Text == "datagram_bytes" && !s.LeavesOut("client", w.Text) {
 			t.complain("response datagram_bytes is not available with devices that have connections: TCP makes its "+
-				"segments unseen", "remove it, or give this level leave_out: [datagram_bytes]", "devices")
+				"segments unseen", "remove it, or give this level leave_out: [datagram_bytes]", "devices", "stack", "client.stack")
 		}
 	}
 	if !http {

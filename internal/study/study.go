@@ -139,7 +139,7 @@ func defaultStudy(file string) Study {
 // Parse reads a study file and checks all that can be known before it runs.
 // Each of sets overrides one value, as "requests=100", "design.seed=2" or
 // "factors.stack=[a, b]" (see override). The error is of type Errors and holds
-// every fault; the Study is usable only without one.
+// every fault; the Study is usable only without one, or, to find others, where all are aside.
 func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error) {
 	var errs faults
 	s := defaultStudy(file)

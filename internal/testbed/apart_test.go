@@ -12,9 +12,21 @@ func TestRefusedFiguresOfPacketsAdviseWhatHelps(t *testing.T) {
 	const linked = "behind a link, those of the whole run give wire_bytes, packets;"
 	for _, x := range []struct{ study, want, not string }{
 		{"stack: mqtt\nfactors: {link: [none, lte-m]}", linked, ""},
-		{"stack: mqtt\nfactors: {link: [none, lte-m]}", "or exclude: [{link: none}]", ""},
+		{"stack: mqtt\nfactors: {link: [none, lte-m]}",
+			"s.yaml:5:18: packets cannot give wire_bytes, packets for reference/mqtt", ""},
+		{"stack: mqtt\nfactors: {link: [none, lte-m]}",
+			"or give this level leave_out: [wire_bytes, packets], or exclude: [{link: none}]", ""},
 		{"factors: {stack: [rest-json, mqtt], link: [none, lte-m]}",
 			"or exclude: [{link: none, stack: mqtt}]", "exclude: [{stack: mqtt}]"},
+		// to leave them out of the level mqtt would cost those of mqtt behind a link
+		{"factors: {stack: [rest-json, mqtt], link: [none, lte-m]}",
+			"with edgegauge packets, or exclude: [{link: none, stack: mqtt}]", "leave_out"},
+		{"factors: {stack: [rest-json, mqtt], connection: [keep-alive, per-request]}",
+			"with edgegauge packets, or exclude: [{stack: mqtt, connection: keep-alive}]", "leave_out"},
+		{"factors: {stack: [rest-json, {name: far, stack: mqtt, link: lte-m}, {name: near, stack: mqtt}]}",
+			"or give this level leave_out: [wire_bytes, packets], or exclude: [{stack: near}]", ""},
+		{"factors: {stack: [rest-json, mqtt]}",
+			"or give this level leave_out: [wire_bytes, packets], or exclude: [{stack: mqtt}]", ""},
 		{"stack: mqtt\npackets: keep", "drop these responses and read what packets: keep keeps with edgegauge packets, or give",
 			"write packets: keep"},
 		{"stack: mqtt\nlink: lte-m", "<nil>", ""},

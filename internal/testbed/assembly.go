@@ -286,7 +286,7 @@ func (x *assembly) seePackets() {
 		var lacking, reasons, linked []string
 		for _, r := range asked {
 			why := lab.Lacks(t.Setup, r)
-			if why == "" || lab.SumGives(t.Setup, r) || t.Setup.LeavesOut(string(measure.Client), r) {
+			if packetsGive(t.Setup, r) || t.Setup.LeavesOut(string(measure.Client), r) {
 				continue
 			}
 			lacking = append(lacking, r)
@@ -303,12 +303,37 @@ func (x *assembly) seePackets() {
 			keys = append([]string{"link"}, keys...) // to exclude no treatment that has them
 		}
 		if len(lacking) > 0 {
+			advice := "drop these responses and read what packets: keep keeps with edgegauge packets"
+			if x.goWithLevel(t, lacking, keys) {
+				advice += fmt.Sprintf(", or give this level leave_out: [%s]", strings.Join(lacking, ", "))
+			}
 			x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
-				cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")),
-				fmt.Sprintf("drop these responses and read what packets: keep keeps with edgegauge packets, "+
-					"or give this level leave_out: [%s]", strings.Join(lacking, ", ")), keys...)
+				cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")), advice, keys...)
 		}
 	}
+}
+
+// packetsGive says whether packets give a response of a treatment, request by request or in total.
+func packetsGive(s *study.Setup, response string) bool {
+	return lab.Lacks(s, response) == "" || lab.SumGives(s, response)
+}
+
+// goWithLevel says whether no treatment with the level that a fault of these keys blames gives any of the responses: to
+// leave them out there loses nothing.
+func (x *assembly) goWithLevel(t study.Trial, responses, keys []string) bool {
+	at := x.plan.Fault(t, "", "", keys...).Pos
+	for other := range x.treatments() {
+		has := slices.ContainsFunc(keys, func(key string) bool {
+			place, ok := x.plan.Place(other, key)
+			return ok && place == at
+		})
+		if has && lab.Captured(other.Setup) && slices.ContainsFunc(responses, func(r string) bool {
+			return packetsGive(other.Setup, r) && !other.Setup.LeavesOut(string(measure.Client), r)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // mayCapture tries whether packets can be captured on lo, if the plan needs them there.

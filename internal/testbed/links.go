@@ -57,8 +57,12 @@ func (x *assembly) seeLength() {
 		case !ok:
 			continue
 		case l.Up.Loss == 1 || l.Down.Loss == 1:
-			x.fault(t, fmt.Sprintf("link %s loses every packet", t.Setup.Link.Text), "write loss: 1% for one in a hundred",
-				"link")
+			lost := "request"
+			if l.Up.Loss < 1 {
+				lost = "answer"
+			}
+			x.fault(t, fmt.Sprintf("link %s loses every packet, so no %s gets through", t.Setup.Link.Text, lost),
+				"write loss: 1% for one in a hundred", "link")
 			continue
 		case roundTrip(l) >= patience:
 			x.fault(t, fmt.Sprintf("link %s has a round trip of %s or more, so no answer arrives within timeouts.request, %s",

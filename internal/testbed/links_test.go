@@ -17,9 +17,12 @@ func TestLinksByWhichNothingComesInTime(t *testing.T) {
 			"so no answer arrives within timeouts.request, 700ms; raise timeouts"},
 		{"link: nb-iot\nrequests: 5\ntimeouts: {request: 800ms}", ""},
 		{"link: nb-iot\nstack: coap-json\ndevices: 5\nperiod: 9s\ntimeouts: {request: 700ms}", "round trip of 720ms"},
-		{"factors: {link: [none, {delay: 10ms, loss: 1}]}\nrequests: 5", "link delay=10ms loss=100% loses every packet; " +
-			"write loss: 1% for one in a hundred, or exclude: [{link: delay=10ms loss=100%}]"},
-		{"link: {delay: 10ms, down: {loss: 100%}}\nrequests: 5", "loses every packet"},
+		{"factors: {link: [none, {delay: 10ms, loss: 1}]}\nrequests: 5", "link delay=10ms loss=100% loses every packet, so " +
+			"no request gets through; write loss: 1% for one in a hundred, or exclude: [{link: delay=10ms loss=100%}]"},
+		{"link: {delay: 10ms, down: {loss: 100%}}\nrequests: 5", "loses every packet, so no answer gets through"},
+		{"link: {delay: 10s, loss: 100%}\nrequests: 5", "link delay=10s loss=100% loses every packet, so no request"},
+		{"link: {delay: 10s, down: {loss: 100%}}\nrequests: 5", "loses every packet, so no answer"},
+		{"link: {profile: nb-iot, loss: 100%}\ntimeouts: {request: 700ms}\nrequests: 5", "loses every packet, so no request"},
 		{"link: {delay: 10ms, loss: 99%}\nrequests: 5", ""},
 
 		{"link: nb-iot\nrequests: 800", ""}, // 576 s

@@ -30,10 +30,7 @@ func (x *assembly) openMeters(ctx context.Context) {
 		}
 		return
 	}
-	if meters, models := lab.Meters(x.plan); len(meters)+len(models) == 0 {
-		x.faults = append(x.faults, study.Error{Pos: lab.EnergyAsked(x.plan.Study),
-			What:   "the study measures energy, but neither side has a meter",
-			Advice: "write client: {meter: avr:/dev/ttyUSB0}, or see doc/energy.md"})
+	if !x.seeMetered() {
 		return
 	}
 	read := map[string]string{} // meter read on a device → that device
@@ -47,6 +44,18 @@ func (x *assembly) openMeters(ctx context.Context) {
 		x.openMeter(ctx, t, "client.meter", s.Client, read)
 		x.openMeter(ctx, t, "server.meter", s.Server, read)
 	}
+}
+
+// seeMetered finds that energy is asked for and nothing tells it. It is false where it found that.
+func (x *assembly) seeMetered() bool {
+	meters, models := lab.Meters(x.plan)
+	if !lab.NeedsMeter(x.plan.Study) || len(meters)+len(models) > 0 {
+		return true
+	}
+	x.faults = append(x.faults, study.Error{Pos: lab.EnergyAsked(x.plan.Study),
+		What:   "the study measures energy, but neither side has a meter",
+		Advice: "write client: {meter: avr:/dev/ttyUSB0}, or see doc/energy.md"})
+	return false
 }
 
 func (x *assembly) knowMeter(t study.Trial, key, spec string) {

@@ -71,7 +71,8 @@ func (x *assembly) job(s *study.Setup) (drive.Job, error) {
 	job := drive.Job{Body: []byte(q.Body), Status: q.Status, Match: q.Match, Spec: drive.Spec{
 		URL: s.URL, Method: q.Method, ContentType: q.ContentType, Accept: q.Accept, Connection: s.Connection,
 		Concurrency: s.Concurrency, Timeout: x.plan.Study.Timeouts.Request, QoS: byte(q.QoS), NON: q.Confirmable == "off",
-		Topic: q.Topic, ResponseTopic: q.ResponseTopic, MostBody: int(min(2*x.plan.Study.Body, 1<<30)),
+		Topic: q.Topic, ResponseTopic: q.ResponseTopic,
+		MostBody: int(min(2*x.plan.Study.Body, 1<<30)), Limit: "twice limits.body",
 		Credentials: drive.Credentials{Insecure: q.Insecure, Identity: q.Identity}}}
 	if q.Path != "" {
 		job.URL = withPath(s.URL, q.Path)

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func (b *Testbed) readAvailable(ctx context.Context, v study.Vocabulary, file st
 ) {
 	v.Kept, sets = len(kept), slices.Concat(kept, sets)
 	if p, err = read(v, file, text, sets...); err != nil {
-		return p, nil, err
+		return p, nil, b.withNotGiven(p, err)
 	}
 	more, left := b.Unavailable(ctx, p)
 	if more == nil {
@@ -55,6 +56,26 @@ func (b *Testbed) readAvailable(ctx context.Context, v study.Vocabulary, file st
 	}
 	p, err = read(v, file, text, append(sets, more...)...)
 	return p, left, err
+}
+
+// withNotGiven adds to the faults of a study, where they are names of responses that there are none of, those responses
+// that there are and that it does not measure: who corrects a list wants to know of all of it.
+func (b *Testbed) withNotGiven(p study.Plan, err error) error {
+	var found study.Errors
+	if !errors.As(err, &found) || len(p.Study.Responses) == 0 {
+		return err
+	}
+	x := b.assemble(p, b.Exe, b.Temp)
+	defer x.abandon()
+	for _, e := range found {
+		x.faults = append(x.faults, *e)
+	}
+	x.seePackets()
+	x.seeGiven()
+	if !p.Study.SkipUnavailable {
+		x.seeMetered()
+	}
+	return study.Collect(x.faults)
 }
 
 // missingLinks are the treatments whose link cannot be made.

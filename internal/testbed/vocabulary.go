@@ -1,7 +1,9 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -45,15 +47,17 @@ func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
 }
 
 // Read reads a study and plans it. The error, of type study.Errors, holds every
-// fault of the file.
+// fault of the file; the plan is there, to find others, where all are aside.
 func (b *Testbed) Read(ctx context.Context, file string, text []byte, sets ...string) (study.Plan, error) {
 	return read(b.Vocabulary(ctx), file, text, sets...)
 }
 
 func read(v study.Vocabulary, file string, text []byte, sets ...string) (study.Plan, error) {
 	s, err := study.Parse(file, text, v, sets...)
-	if err != nil {
+	var found study.Errors
+	if errors.As(err, &found) && !found.Aside() {
 		return study.Plan{}, err
 	}
-	return study.Expand(s)
+	p, unplanned := study.Expand(s)
+	return p, cmp.Or(err, unplanned)
 }

@@ -143,7 +143,7 @@ func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	enc := p.encoding(s.Encoding)
 	spec := drive.Spec{URL: s.URL, Connection: s.Connection, Concurrency: max(s.Concurrency, 1),
 		// an answer may be longer than its request
-		Timeout: time.Duration(s.Timeout), MostBody: int(min(2*s.Limits.Body, 1<<30))}
+		Timeout: time.Duration(s.Timeout), MostBody: int(min(2*s.Limits.Body, 1<<30)), Limit: "twice limits.body"}
 	switch p.kind.transport {
 	case "coap", "coap-tcp":
 		number, _ := enc.ContentFormat()

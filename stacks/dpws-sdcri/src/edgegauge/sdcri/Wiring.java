@@ -8,6 +8,7 @@ import com.google.inject.Singleton;
 import com.google.inject.name.Names;
 import com.google.inject.util.Modules;
 import edgegauge.adapter.Setup;
+import java.io.OutputStream;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import java.net.InetAddress;
@@ -23,6 +24,7 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.somda.sdc.common.guice.DefaultCommonConfigModule;
 import org.somda.sdc.common.guice.DefaultCommonModule;
+import org.somda.sdc.dpws.CommunicationLogSink;
 import org.somda.sdc.dpws.DpwsConfig;
 import org.somda.sdc.dpws.DpwsFramework;
 import org.somda.sdc.dpws.guice.DefaultDpwsConfigModule;
@@ -47,6 +49,8 @@ final class Wiring {
         bind(Duration.class).annotatedWith(Names.named(DpwsConfig.HTTP_CLIENT_READ_TIMEOUT)).toInstance(Duration.ofMillis(setup.timeoutMillis()));
         bind(Duration.class).annotatedWith(Names.named(DpwsConfig.HTTP_CLIENT_POOL_IDLE_TIMEOUT)).toInstance(Duration.ofDays(1));
         bind(Duration.class).annotatedWith(Names.named(DpwsConfig.HTTP_SERVER_CONNECTION_TIMEOUT)).toInstance(Duration.ofDays(1));
+        // SDCri's own makes folders where the program runs, for a log of messages that is off.
+        bind(CommunicationLogSink.class).toInstance((transport, direction, type, context) -> OutputStream.nullOutputStream());
         bind(SoapMarshalling.class).to(TimedMarshalling.class).in(Singleton.class);
         bind(JettyHttpServerRegistry.class).in(Singleton.class);
         bind(HttpServerRegistry.class).to(Registry.class).in(Singleton.class);

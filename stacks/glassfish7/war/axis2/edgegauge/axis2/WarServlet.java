@@ -2,6 +2,7 @@ package edgegauge.axis2;
 
 import edgegauge.glassfish.Hosted;
 import jakarta.servlet.ServletConfig;
+import jakarta.servlet.ServletContext;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -19,7 +20,14 @@ public final class WarServlet extends AxisServlet {
   private static final long serialVersionUID = 1;
   private static final String RESPONSE = "transport.http.servletResponse"; // HTTPConstants.MC_HTTP_SERVLETRESPONSE, which moved after 1.6
 
+  /** Axis2 asks for the folder of temporary files by Java EE's name, which Jakarta EE has no more, and else makes one where the program runs. */
+  private static void temporary(ServletContext c) {
+    String name = "javax.servlet.context.tempdir";
+    if (c.getAttribute(name) == null) c.setAttribute(name, c.getAttribute(ServletContext.TEMPDIR));
+  }
+
   @Override protected ConfigurationContext initConfigContext(ServletConfig config) throws ServletException {
+    temporary(config.getServletContext());
     ConfigurationContext context = super.initConfigContext(config);
     try {
       context.getAxisConfiguration().addService(Binding.service(Hosted.setup, Hosted.services));
