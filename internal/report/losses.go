@@ -262,7 +262,7 @@ func (r *Report) lostInBlocks(recorded map[store.AttemptID][]store.Quality) {
 // for that; nil: none failed, or each has a value. Units of benches have that of all.
 func (t Treatment) lostOf(c Cell) map[int]float64 {
 	out := map[int]float64{}
-	if c.Side != measure.Client || !advise.EndsWithAnswer(c.Response) {
+	if !c.ofAnswered() {
 		return nil
 	}
 	has := map[int]bool{}
