@@ -129,11 +129,11 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	}
 	r.Damage = damage
 	r.runtimes(s)
-	r.aboveFloor()
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
 	}
 	amongAll(r, s)
+	r.aboveFloor()
 	if err := r.doubtTrials(s); err != nil {
 		return nil, err
 	}
