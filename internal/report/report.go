@@ -78,6 +78,7 @@ type Treatment struct {
 	setup     *study.Setup
 	failed    []stat.Share       // of the requests of each valid trial
 	lost      map[int]stat.Share // of the requests, by block: see lostInBlocks
+	ended     map[int]int        // attempts that took longer than a trial may, by block
 	drift     float64            // RTT of the last third of a trial over that of its first; 0: they do not differ
 	recovered [2]int             // trials whose devices recovered, of those with an outage
 }

@@ -102,7 +102,7 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		if x, _ := measure.FindResponse(c.Response); x.Censored() {
 			s.Longer = c.lacking
 		}
-		s.Lost, s.Limit = t.lostOf(c), r.Study.Timeouts.Request.Seconds()
+		s.Lost, s.Limit, s.Ended = t.lostOf(c), r.Study.Timeouts.Request.Seconds(), t.endedAttempts()
 		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
 				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95})
