@@ -144,6 +144,7 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	}
 	r.doubtPrecision()
 	r.doubtModels()
+	r.doubtFrames()
 	r.doubtPlacement()
 	r.checkSanity()
 	r.checkSpeed()

@@ -236,6 +236,9 @@ func SetupDifferences(old, new *Report) []string {
 	if odd := otherwiseSet(old, new, keys); len(odd) > 0 {
 		out = append(out, "the settings of "+list(odd, mostNames)+", or their defaults, differ")
 	}
+	if text := frameDifference(old, new); text != "" {
+		out = append(out, text)
+	}
 	devices := map[string]bool{}
 	for _, r := range []*Report{old, new} {
 		for name := range r.Facts.Devices {
