@@ -40,4 +40,14 @@ func TestEveryTimeThatAwaitsAnAnswerIsOfAnsweredRequests(t *testing.T) {
 	if OfAnswered("no such") {
 		t.Error("what is no response is of answered requests")
 	}
+	for _, r := range measure.Responses() { // a server's times are of all requests that it served
+		for _, side := range r.Sides {
+			s, f := Series{Failed: 0.1, Side: side, Response: r.Name}, Estimate{Failed: 0.1}
+			f.Side, f.Response = side, r.Name
+			want := side == measure.Client && r.OfAnswered()
+			if s.OfAnswered() != want || f.OfAnswered() != want {
+				t.Errorf("%s of the %s: %v and %v, want %v", r.Name, side, s.OfAnswered(), f.OfAnswered(), want)
+			}
+		}
+	}
 }

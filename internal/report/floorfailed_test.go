@@ -3,10 +3,12 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // The multiple of a floor is of all requests, whoever gives up its slow ones: its interval misses the truth no more
@@ -77,5 +79,28 @@ func TestTheMultipleOfAFloorIsOfAllRequests(t *testing.T) {
 			!strings.Contains(warned, tt.warns) || strings.Contains(warned, "floor") != (tt.warns != "") {
 			t.Errorf("%s: table %q, chart %q, warnings %q", name, text, chart, warned)
 		}
+	}
+}
+
+// Of results on disk the multiple of a floor is of all requests, which are read first; a first look does not.
+func TestTheMultipleOfAFloorIsReadOfAllRequests(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results")
+	losingBeside(t, dir, "floor-tcp", 30)
+	r := reportOf(t, dir)
+	c := &r.Cells[0]
+	read := c.AboveFloor.Estimate
+	if r.aboveFloor(); !c.HasFloor || read != c.AboveFloor.Estimate {
+		t.Errorf("it is %v, and of all requests %v", read, c.AboveFloor.Estimate)
+	}
+	if of, err := Ratio(c, &r.Cells[1], 0.95); err != nil || !(of.Estimate < 0.9*read) {
+		t.Errorf("of the answered requests it is %v, %v", of.Estimate, err)
+	}
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if r, err = ReadUnverified(s); err != nil || r.Cells[0].HasFloor || r.Cells[0].noFloor == "" {
+		t.Errorf("a first look has %v, %v", r.Cells[0].AboveFloor, err)
 	}
 }

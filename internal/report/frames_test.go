@@ -48,6 +48,12 @@ func TestReportsSayWhichFramesHaveAnEthernetHeader(t *testing.T) {
 			}
 		}
 	}
+	for i, sends := range []bool{true, false} {
+		_, notes, _, err := of(lo+", "+ours, "wire_bytes").traffic(i, "nb-iot", NoJoules, false)
+		if err != nil || strings.Contains(strings.Join(notes, "\n"), "Ethernet header, which no radio sends") != sends {
+			t.Errorf("forecast of treatment %d: %q, %v", i, notes, err)
+		}
+	}
 	named := func(link string) string { return "{name: path, link: " + link + "}, {name: other, link: {delay: 1s}}" }
 	for _, tt := range []struct {
 		old, new, response string

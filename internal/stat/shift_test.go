@@ -132,6 +132,17 @@ func TestErrorsBesideOthers(t *testing.T) {
 	if got = ErrorsBesideOthers([]float64{0, 0}, []int{1, 1}); got[0] != 0 || got[1] != 0 {
 		t.Errorf("nobody knows: %v", got)
 	}
+	r, mean := rand.New(rand.NewPCG(29, 57)), 0.0
+	two := make([]float64, 1000)
+	for i := range two {
+		two[i] = SD([]float64{r.NormFloat64(), r.NormFloat64()}) / math.Sqrt2
+	}
+	for _, se := range ErrorsBesideOthers(two, slices.Repeat([]int{2}, len(two))) {
+		mean += se * se / float64(len(two))
+	}
+	if math.Abs(mean-0.5) > 0.06 { // the median of chi-squared is less than half of that
+		t.Errorf("runs of two trials have a variance of %.2f, want 0.5", mean)
+	}
 	if got = ErrorsBesideOthers(nil, nil); len(got) != 0 {
 		t.Errorf("no runs: %v", got)
 	}
