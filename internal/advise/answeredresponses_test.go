@@ -14,10 +14,10 @@ func TestEveryTimeThatAwaitsAnAnswerIsOfAnsweredRequests(t *testing.T) {
 	awaits := []string{" to last byte of the response", "as RTT, ", "opening a connection", "to after deserialization",
 		"to the client's last ACK", "to the last data of the response", "difference of successive delays", "RFC 3550",
 		"to the end of the handshakes"}
-	not := []string{"object to bytes", "bytes to object", "own work", "spent on the sensor", "body of", "requests answered",
-		"requests sent", "share of the", "sent again", "payload per request", "notifications received", "later than due",
-		"end of the outage", "CPU time", "instructions", "frames", "data seen before", "once: ", "very first request", "energy",
-		"power", "memory"}
+	not := []string{"object to bytes", "bytes to object", "own work", "spent on the sensor", "body of",
+		"requests answered", "requests sent", "share of the", "sent again", "payload per request",
+		"notifications received", "later than due", "end of the outage", "CPU time", "instructions", "frames",
+		"data seen before", "once: ", "very first request", "energy", "power", "memory"}
 	for _, r := range measure.Responses() {
 		has := func(words []string) bool {
 			for _, w := range words {

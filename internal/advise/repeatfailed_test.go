@@ -95,8 +95,8 @@ func TestARepetitionKnowsWhatFailed(t *testing.T) {
 	}
 }
 
-// Where the median among all requests is one that failed, or nobody knows it, a repetition cannot tell, and says why, of
-// the ratio to the first treatment, too; and times that ask for no answer are means as ever.
+// Where the median among all requests is one that failed, or nobody knows it, a repetition cannot tell, and says why,
+// of the ratio to the first treatment, too; and times that ask for no answer are means as ever.
 func TestARepetitionOfAMedianThatFailed(t *testing.T) {
 	for says, all := range map[string]float64{"is one that failed": math.Inf(1), "lacks the exchanges": math.NaN()} {
 		old := []Series{seriesOf("a", near(1)...), seriesOf("b", near(3)...), seriesOf("c", near(2)...)}

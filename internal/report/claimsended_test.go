@@ -72,8 +72,8 @@ func TestClaimsKnowWhatWasEnded(t *testing.T) {
 		response string
 		side     measure.Side
 		want     float64
-	}{{"rtt", measure.Client, 25. / 30}, {"serialization", measure.Client, 20. / 30}, {"total_time", measure.Server, 20. / 30},
-		{"cpu", measure.Server, 0}, {"message_size", measure.Client, 0}} {
+	}{{"rtt", measure.Client, 25. / 30}, {"serialization", measure.Client, 20. / 30},
+		{"total_time", measure.Server, 20. / 30}, {"cpu", measure.Server, 0}, {"message_size", measure.Client, 0}} {
 		c := Cell{Side: tt.side, Response: tt.response, Points: []Point{{Block: 1}}}
 		if got := x.lostOf(c)[1]; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s of the %s: %g lost, want %g", tt.response, tt.side, got, tt.want)

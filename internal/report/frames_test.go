@@ -9,16 +9,16 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// Frames over loopback and over a link of the kernel's have an Ethernet header, those over a link of ours none: a report
-// of both says so, as does one of another link than before, where whole frames were counted.
+// Frames over loopback and over a link of the kernel's have an Ethernet header, those over a link of ours none: a
+// report of both says so, as does one of another link than before, where whole frames were counted.
 func TestReportsSayWhichFramesHaveAnEthernetHeader(t *testing.T) {
 	const says = "bytes on the wire are not alike: each packet of "
 	of := func(links, response string) *Report {
 		w := exactly(func(map[string]string, int) float64 { return math.NaN() })
 		w.exact = func(_ map[string]string, block int) []store.Result {
 			v := 400 * wobble(block)
-			return []store.Result{{Side: measure.Client, Response: response, Unit: "B", N: 100, Mean: v, SD: 1, Median: v, P95: v,
-				Min: v, Max: v, Method: store.Measured}}
+			return []store.Result{{Side: measure.Client, Response: response, Unit: "B", N: 100, Mean: v, SD: 1, Median: v,
+				P95: v, Min: v, Max: v, Method: store.Measured}}
 		}
 		return reportOf(t, w.write(t, "study: s\nservice: monitor\nstack: a\nrequests: 100\nfactors: {path: ["+links+
 			"]}\ndesign: {replications: 4, seed: 1}\n"))

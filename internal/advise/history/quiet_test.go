@@ -59,9 +59,9 @@ func (m made) moved(histories int) (any, fresh int) {
 	return any, fresh
 }
 
-// A quiet history, looked at for the first time, has a level that moved no more often than doc/history.md says, however few
-// trials its runs have and whether runs differ by themselves: there are four places for a change in the newest runs. A
-// step is found as often as before.
+// A quiet history, looked at for the first time, has a level that moved no more often than doc/history.md says, however
+// few trials its runs have and whether runs differ by themselves: there are four places for a change in the newest
+// runs. A step is found as often as before.
 func TestQuietHistoriesKeepTheirRate(t *testing.T) {
 	histories := 4000
 	if testing.Short() {

@@ -12,8 +12,8 @@ import (
 )
 
 // A treatment of which the slow trials never end in time is tried again until one is quick, or until none is left: it
-// is not quicker for it. What its attempts cannot turn is decided as before, and the claim says how many were ended. The
-// rates are those of doc/method.md.
+// is not quicker for it. What its attempts cannot turn is decided as before, and the claim says how many were ended.
+// The rates are those of doc/method.md.
 func TestEndedAttemptsDecideNothing(t *testing.T) {
 	less := Claim{ID: "less", Response: "transmission_rtt", Less: []string{"rest", "axis2"}}
 	alike := Claim{ID: "alike", Response: "transmission_rtt", Equivalent: []string{"rest", "axis2"}, Within: 0.25}
