@@ -36,10 +36,12 @@ type Series struct {
 	Longer      int     // trials without a value, since they would have had to go on for it
 	Units       bool    // Trials are units of several benches, whose center is their mean
 	Ticks       bool    // a clock or a meter gave the values, with its steps: see stat.Comparison.OfTicks
-	// Lost is, by block, the share of the requests that failed in all attempts at its trial, 1 where the trial has no
-	// value for that; nil: none did, or it is no time that ends with an answer. Limit is how long answers were waited for.
+	// Lost is, by block, the share of the requests that failed in all attempts at its trial, or were of attempts that took
+	// too long, 1 where the trial has no value for that; nil: none was, or it is no time of requests. Limit is how long
+	// answers were waited for.
 	Lost   map[int]float64
 	Limit  float64
+	Ended  int            // attempts that took longer than a trial may, of which nothing is known
 	Trials []TrialSummary // in the order of their blocks
 }
 

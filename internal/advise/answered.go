@@ -12,9 +12,6 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// ofRequests are the times that a request has only if it was answered.
-var ofRequests = []string{"rtt", "response_time", "total_time"}
-
 // notAnswered says why the quantile of a time among all requests is one of those that failed, or may be, for which
 // there is no time, so that it lies below no bound; empty: so few failed that it is none of them, beyond doubt (alpha).
 func (f Estimate) notAnswered(alpha float64) string {
@@ -62,8 +59,11 @@ func (c Condition) ofFewRequests(f Estimate, alpha float64) string {
 		share.Hits, share.N, what)
 }
 
-// OfAnswered reports whether a response is a time that a request has only if it was answered.
-func OfAnswered(response string) bool { return slices.Contains(ofRequests, response) }
+// OfAnswered reports whether a response is, at the client, a time that a request has only if it was answered.
+func OfAnswered(response string) bool {
+	r, _ := measure.FindResponse(response)
+	return r.OfAnswered()
+}
 
 // OfAnswered reports whether a series is a time of requests of which some failed: they have none.
 func (s Series) OfAnswered() bool {
@@ -87,13 +87,10 @@ func (s Series) OfAll() (out Series, why string) {
 	return out, ""
 }
 
-// EndsWithAnswer reports whether a response is a time that only requests that were answered have, on the wire, too.
-func EndsWithAnswer(response string) bool {
-	return OfAnswered(response) || slices.Contains([]string{"delay", "delay_to_data", "jitter"}, response)
-}
-
 // OfAnswered reports whether an estimate is a time of requests of which some failed: they have none.
-func (f Estimate) OfAnswered() bool { return f.Failed > 0 && OfAnswered(f.Response) }
+func (f Estimate) OfAnswered() bool {
+	return f.Failed > 0 && f.Side == measure.Client && OfAnswered(f.Response)
+}
 
 // MeanOfAnswered reports whether a requirement bounds the mean of a time from above, and requests failed: all of them
 // together have no mean then.

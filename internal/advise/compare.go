@@ -131,10 +131,19 @@ var ErrNothingInCommon = errors.New("nothing in common")
 // each other. Those of interleaved series are pairs. Holm over all contrasts,
 // and again over all conditions.
 func Compare(old, new []Series, conditions []Condition, confidence, margin float64) (Comparison, error) {
+	out, err := compareBy(func(Series, Series) string { return "mean" }, old, new, confidence, margin)
+	if err == nil {
+		out.Outcomes, err = judgeConditions(old, new, conditions, confidence)
+	}
+	return out, err
+}
+
+// compareBy is Compare without conditions, of the figure that two series are held against each other by.
+func compareBy(figure func(a, b Series) string, old, new []Series, confidence, margin float64) (Comparison, error) {
 	out := Comparison{Margin: margin}
 	for _, b := range new {
 		if a, ok := Find(old, b); ok {
-			out.Contrasts = append(out.Contrasts, contrast(a, b, "mean", confidence))
+			out.Contrasts = append(out.Contrasts, contrast(a, b, figure(a, b), confidence))
 		}
 	}
 	out.OnlyOld, out.OnlyNew = missing(old, new), missing(new, old)
@@ -147,9 +156,7 @@ func Compare(old, new []Series, conditions []Condition, confidence, margin float
 		return out, fmt.Errorf("%w: no treatments in common; compare two runs of the same study", ErrNothingInCommon)
 	}
 	judgeChanges(out.Contrasts, confidence, margin)
-	var err error
-	out.Outcomes, err = judgeConditions(old, new, conditions, confidence)
-	return out, err
+	return out, nil
 }
 
 // Find is the series of the same treatment, side and response; false: there is none.

@@ -20,6 +20,7 @@ type Failures struct {
 
 	trials bool // they are of trials, not of runs of a probe
 	waited bool // programs waited for a CPU, which may have made requests late, and so fail
+	fell   bool // New is the smaller share, and the test is of that
 }
 
 // leastRuns of each side let a permutation test reach 5 %: 2 in 70.
@@ -138,6 +139,8 @@ func (f Failures) String() string {
 		return text
 	case f.New.Hits == f.New.N:
 		return text + ": no request is answered any more"
+	case f.fell && f.Old.Hits == f.Old.N:
+		return text + ": no request was answered then"
 	}
 	means := map[stat.Verdict]string{stat.Confirmed: "chance does not explain it",
 		stat.Undecided:    "chance does not explain it if requests fail independently, but " + f.Open(),

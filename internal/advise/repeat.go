@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -35,8 +36,11 @@ type Repetition struct {
 	OnlyOld, OnlyNew []string
 	Gone             []string // figures, of treatments both have, that the repetition lacks
 	Lost             []Loss   // trials that the repetition lacks: those that are left may be the better ones
-	NoRatio          []string // figures of two treatments that have none, since a value is not above 0
-	Margin           float64  // share within which figures agree
+	// Failed are treatments of which another share of the requests failed than before, less or more, beyond chance or
+	// perhaps so.
+	Failed  []Failures
+	NoRatio []string // figures of two treatments that have none, since a value is not above 0
+	Margin  float64  // share within which figures agree
 }
 
 // Repeat sets results against those that they repeat. A figure agrees if it is
@@ -45,26 +49,54 @@ type Repetition struct {
 // figures and, apart, over all ratios between treatments, since one is enough for
 // the whole to differ. Agreements are not: the whole agrees only if each figure
 // does, which errs no more often than one of them. On another machine the figures
-// may all differ and the ratios still agree.
+// may all differ and the ratios still agree. Where requests failed in either, a time
+// is that of medians among all requests, with those as the slowest.
 func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
-	figures, err := Compare(old, new, nil, confidence, margin)
+	shared, err := compareBy(ofAllIfFailed, old, new, confidence, margin)
 	if err != nil {
 		return Repetition{}, err
 	}
-	out := Repetition{Figures: agreements(figures.Contrasts, confidence, margin), OnlyOld: figures.OnlyOld,
-		OnlyNew: figures.OnlyNew, Gone: figures.Gone, Margin: margin}
+	out := Repetition{Figures: agreements(shared.Contrasts, confidence, margin), OnlyOld: shared.OnlyOld,
+		OnlyNew: shared.OnlyNew, Gone: shared.Gone, Margin: margin}
 	var ratios []Contrast
 	before, none := relative(old)
 	now, too := relative(new)
 	for _, b := range now {
 		if a, ok := Find(before, b); ok {
-			ratios = append(ratios, contrast(a, b, "mean", confidence))
+			ratios = append(ratios, contrast(a, b, ofAllIfFailed(a, b), confidence))
 		}
 	}
 	out.NoRatio = slices.Compact(slices.Sorted(slices.Values(append(none, too...))))
 	judgeChanges(ratios, confidence, margin)
 	out.Ratios = agreements(ratios, confidence, margin)
 	return out, nil
+}
+
+// ofAllIfFailed is the figure by which two series are held against each other: of times of which requests failed, in
+// either, the median, which is that among all requests.
+func ofAllIfFailed(a, b Series) string {
+	if a.OfAnswered() || b.OfAnswered() {
+		return "median"
+	}
+	return "mean"
+}
+
+// FailuresDiffer are the treatments of which a larger share of the requests failed in one of two results than in the
+// other, beyond chance or perhaps so: old is what was kept.
+func FailuresDiffer(old, new []Attempts, confidence float64) []Failures {
+	var out []Failures
+	for _, f := range FailuresOfTrials(old, new, confidence) {
+		if f.Verdict != stat.Contradicted {
+			out = append(out, f)
+		}
+	}
+	for _, f := range FailuresOfTrials(new, old, confidence) {
+		if f.Verdict != stat.Contradicted {
+			f.Old, f.New, f.fell = f.New, f.Old, true
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // agreements judges one family of contrasts.
@@ -129,14 +161,20 @@ func relative(all []Series) (out []Series, without []string) {
 		}
 		r := Series{Factors: []string{"over"}, Levels: []string{s.Name() + " over " + base.Name()}, Stack: s.Stack,
 			Floor: s.Floor, Side: s.Side, Response: s.Response, Unit: "1", Modelled: s.Modelled,
-			Waiting: max(s.Waiting, base.Waiting), Longer: s.Longer + base.Longer}
+			Waiting: max(s.Waiting, base.Waiting), Longer: s.Longer + base.Longer, Failed: max(s.Failed, base.Failed)}
 		zero := false
 		for _, t := range s.Trials {
 			if i := slices.IndexFunc(base.Trials, func(b TrialSummary) bool { return b.Block == t.Block }); i >= 0 {
-				none := math.NaN()
-				zero = zero || !(t.Mean > 0) || !(base.Trials[i].Mean > 0)
-				r.Trials = append(r.Trials, TrialSummary{ID: t.ID, Block: t.Block, Mean: t.Mean / base.Trials[i].Mean,
-					Median: none, P95: none, SD: none})
+				of := base.Trials[i]
+				zero = zero || !(t.Mean > 0) || !(of.Mean > 0)
+				x := TrialSummary{ID: t.ID, Block: t.Block, Mean: t.Mean / of.Mean, P95: math.NaN(), SD: math.NaN(),
+					Median: cmp.Or(t.AllMedian, t.Median) / cmp.Or(of.AllMedian, of.Median)}
+				if t.unseen("median") || of.unseen("median") {
+					x.AllMedian = math.NaN()
+				} else if math.IsInf(max(t.AllMedian, of.AllMedian), 1) {
+					x.AllMedian = math.Inf(1)
+				}
+				r.Trials = append(r.Trials, x)
 			}
 		}
 		switch {
@@ -176,14 +214,15 @@ func Held(all []Repeated) (held, of int) {
 	return held, of
 }
 
-// Agreement is that of the whole: it differs if any figure or ratio does, and
+// Agreement is that of the whole: it differs if any figure or ratio does, or another share of the requests failed, and
 // agrees if all do, each was measured again, and no trial was lost.
 func (r Repetition) Agreement() Agreement {
 	all := slices.Concat(r.Figures, r.Ratios)
+	failed := func(f Failures) bool { return f.Verdict == stat.Confirmed }
 	switch {
-	case Count(all, Differs) > 0:
+	case Count(all, Differs) > 0 || slices.ContainsFunc(r.Failed, failed):
 		return Differs
-	case Count(all, Agrees) == len(all) && len(r.Lost)+len(r.Gone) == 0:
+	case Count(all, Agrees) == len(all) && len(r.Lost)+len(r.Gone)+len(r.Failed) == 0:
 		return Agrees
 	}
 	return CannotTell

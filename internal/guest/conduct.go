@@ -96,8 +96,7 @@ func (c *conducted) log(verb string) string { return c.dir + "/" + verb + ".log"
 func (c *conducted) conduct(ctx context.Context, exe string) error {
 	if c.job.Limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.job.Limit,
-			fmt.Errorf("the trial took longer than %s (timeouts.trial)", study.DurationText(c.job.Limit)))
+		ctx, cancel = context.WithTimeoutCause(ctx, c.job.Limit, study.TooLong(c.job.Limit))
 		defer cancel()
 	}
 	on := device.Local{Exe: exe}

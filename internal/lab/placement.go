@@ -158,8 +158,7 @@ func (p *placement) reach(whole context.Context, side int, end study.Side) error
 // limited is a context that ends with the time that the study gives a trial.
 func (l *Lab) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := l.Plan.Study.Timeouts.Trial
-	return context.WithTimeoutCause(ctx, most, fmt.Errorf("the trial took longer than %s (timeouts.trial)",
-		study.DurationText(most)))
+	return context.WithTimeoutCause(ctx, most, study.TooLong(most))
 }
 
 // blame makes an error of a standing connection the lab's own: it would come

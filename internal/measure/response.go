@@ -49,6 +49,18 @@ func (r Response) Better() Direction {
 	return Less
 }
 
+// OfAnswered reports whether only requests that were answered have it, and the later the answer the more of it: a time
+// of single requests in which the client waits for the server. What the stack does by itself waits for nobody.
+func (r Response) OfAnswered() bool {
+	return r.OfRequests() && r.Unit == "s" && slices.Contains(r.Sides, Client) && r.Name != "serialization" &&
+		r.Name != "deserialization"
+}
+
+// OfRequests reports whether single requests have it, and not the trial.
+func (r Response) OfRequests() bool {
+	return r.Packets || slices.ContainsFunc(ofExchanges(), func(x Response) bool { return x.Name == r.Name })
+}
+
 // Censored reports whether a trial has no value where it would have had to go on for one: those that have one are the
 // better trials.
 func (r Response) Censored() bool { return r.Name == "recovery_time" }

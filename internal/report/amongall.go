@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -88,6 +89,7 @@ func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) 
 	if err == nil {
 		defer columns.Close()
 	}
+	var captured map[string][]float64 // nil: not read yet
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Treatment != treatment || !c.ofAnswered() {
@@ -99,26 +101,62 @@ func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) 
 		}
 		p := &c.Points[at]
 		p.AllMedian, p.AllP95 = math.NaN(), math.NaN()
+		if err != nil {
+			continue
+		}
+		failed := columns.Rows() - columns.Answered()
+		if x, _ := measure.FindResponse(c.Response); x.Packets {
+			if captured == nil {
+				captured = capturedIn(s, trial)
+			}
+			own := captured[c.Response]
+			if strings.HasPrefix(c.Response, "jitter") { // of successive requests: the one after a failed one has none, either
+				failed = columns.Rows() - 1 - len(own)
+			}
+			if len(own) > 0 {
+				ofAll(p, own, failed, 1)
+			}
+			continue
+		}
 		field := slices.IndexFunc(measure.Summaries(measure.Client), func(f *measure.Field) bool {
 			return f.Response.Name == c.Response
 		})
-		if err != nil || field < 0 {
+		if field < 0 {
 			continue
 		}
-		f, failed := measure.Summaries(measure.Client)[field], columns.Rows()-columns.Answered()
+		f := measure.Summaries(measure.Client)[field]
 		var unread error
-		if values, unread = columns.Read(values[:0], f.Name); unread != nil {
-			continue
-		}
-		for _, x := range []struct {
-			q  float64
-			to *float64
-		}{{0.5, &p.AllMedian}, {0.95, &p.AllP95}} {
-			v, few := stat.QuantileOfAll(values, failed, x.q)
-			if *x.to = v * f.Scale(); few != nil {
-				*x.to = 0 // too few to have it, answered or not
-			}
+		if values, unread = columns.Read(values[:0], f.Name); unread == nil {
+			ofAll(p, values, failed, f.Scale())
 		}
 	}
 	return values
+}
+
+// ofAll are the quantiles of a trial among all its requests, of which so many failed.
+func ofAll[T stat.Value](p *Point, values []T, failed int, scale float64) {
+	for _, x := range []struct {
+		q  float64
+		to *float64
+	}{{0.5, &p.AllMedian}, {0.95, &p.AllP95}} {
+		v, few := stat.QuantileOfAll(values, failed, x.q)
+		if *x.to = v * scale; few != nil {
+			*x.to = 0 // too few to have it, answered or not
+		}
+	}
+}
+
+// capturedIn are the figures of a trial's requests in captured packets, by response; none where a copy lacks them.
+func capturedIn(s *store.Store, trial int) map[string][]float64 {
+	out := map[string][]float64{}
+	src := store.Source{Side: measure.Client, Instrument: "packet", Method: store.Measured}
+	for batch, err := range s.Samples(trial, src) {
+		if err != nil {
+			return map[string][]float64{}
+		}
+		for _, x := range batch {
+			out[x.Quantity.Name] = append(out[x.Quantity.Name], x.Value)
+		}
+	}
+	return out
 }

@@ -20,7 +20,14 @@ import (
 // each trial. It returns the RTTs of each trial of a, in order, those that failed last.
 func losing(t *testing.T, dir string, fail int, benches ...string) (sorted map[int][]float64) {
 	t.Helper()
-	kept, plan, err := made.Create(dir, []byte("study: s\nservice: echo\nn: 5\nfactors: {stack: [a, b]}\nrequests: 100\n"+
+	return losingBeside(t, dir, "b", fail, benches...)
+}
+
+// losingBeside is losing with another name of stack b.
+func losingBeside(t *testing.T, dir, b string, fail int, benches ...string) (sorted map[int][]float64) {
+	t.Helper()
+	kept, plan, err := made.Create(dir, []byte("study: s\nservice: echo\nn: 5\nfactors: {stack: [a, "+b+
+		"]}\nrequests: 100\n"+
 		"failures: 20%\ndesign: {replications: 6, seed: 1}\nresponses: [rtt]\n"))
 	if err != nil {
 		t.Fatal(err)

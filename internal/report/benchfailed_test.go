@@ -176,7 +176,7 @@ func TestRunsThatLoseTheirSlowRequestsAreNoOtherLevel(t *testing.T) {
 			}
 		}
 		t.Logf("%s: the level moves in %d of %d histories", x.words, moved, histories)
-		if moved > 30 { // it is 9 % where nothing fails and runs have six trials, and three standard deviations
+		if moved > 30 { // it is 9 % where some give up, and three standard deviations
 			t.Errorf("%s: the level moves in %d of %d histories", x.words, moved, histories)
 		}
 	}

@@ -47,6 +47,8 @@ type Cell struct {
 	Waiting    float64       // s its side's threads were ready and had no CPU, in each s of the run; median of trials
 	Warnings   []string
 
+	noFloor string     // why it is not set against its floor, where requests failed
+	ofAll   bool       // AboveFloor is of medians among all requests, of which some failed
 	lacking int        // trials that have no value of it
 	mixed   bool       // some of its trials are measured, others modelled
 	aside   []Point    // of blocks that a bench did not complete

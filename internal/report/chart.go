@@ -117,6 +117,9 @@ func (r *Report) Chart(p Panel) Chart {
 			if fc, ok := r.Cell(t.Floor, p.Side, p.Response); ok {
 				row.Floor = fc.Headline().Center
 				row.Value += fmt.Sprintf(" · %s× floor", significant(c.AboveFloor.Estimate))
+				if c.ofAll {
+					row.Value += " (of all requests)"
+				}
 			}
 		}
 		row.Value += besideFigure(r.notInIt(c))

@@ -77,7 +77,7 @@ func TestClaimsKnowWhatFailed(t *testing.T) {
 	lost := Treatment{lost: map[int]stat.Share{1: {Hits: 1, N: 10}}}
 	for response, want := range map[string]int{"rtt": 1, "delay": 1, "message_size": 0, "cpu": 0} {
 		if got := lost.lostOf(Cell{Side: measure.Client, Response: response}); len(got) != want {
-			t.Errorf("%s: lost %v, ends with an answer: %v", response, got, advise.EndsWithAnswer(response))
+			t.Errorf("%s: lost %v, of those answered: %v", response, got, advise.OfAnswered(response))
 		}
 	}
 }

@@ -76,6 +76,7 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 	if !r.rankAll(&e, &t, series) {
 		return e, true
 	}
+	r.framesDiffer(&e)
 	e.Log = !slices.ContainsFunc(t.Rows, func(x stat.Row) bool { return x.Y <= 0 })
 	if e.Log {
 		for i := range t.Rows {

@@ -28,6 +28,9 @@ type Facts struct {
 	Models    map[string]struct {
 		BusyWPerCore float64
 	} `json:"power_models"`
+	Links map[string]struct { // by the study's text for it
+		Shaper string
+	} `json:"links"`
 	LeftOut []string `json:"left_out"` // what the study wanted and the machine could not do, with the reason
 }
 

@@ -67,7 +67,8 @@ func (r *Report) floorOf(i int) int {
 	return -1
 }
 
-// aboveFloor compares each stack's times with its floor's, paired by block.
+// aboveFloor compares each stack's times with its floor's, paired by block: where requests of either failed, medians
+// among all of them, which it says, as why there are none.
 func (r *Report) aboveFloor() {
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -79,8 +80,28 @@ func (r *Report) aboveFloor() {
 		if !ok {
 			continue
 		}
-		if x, err := Ratio(c, f, r.Study.Design.Confidence); err == nil {
-			c.AboveFloor, c.HasFloor = x, true
+		lost, kept, err := r.lossesOf([]*Cell{c, f})
+		switch {
+		case err != nil:
+			continue
+		case lost.unseen():
+			c.noFloor = "the exchanges that tell of all requests are not read here"
+		case len(kept) < 2:
+			c.noFloor = "the median among all requests of a trial is one that failed"
+		case lost.known():
+			c.AboveFloor, err = ratioBy(lost.value, c, f, r.Study.Design.Confidence)
+		default:
+			c.AboveFloor, err = Ratio(c, f, r.Study.Design.Confidence)
+		}
+		c.HasFloor = err == nil && c.noFloor == ""
+		c.ofAll = c.HasFloor && lost.known()
+		if c.noFloor != "" {
+			c.Warnings = append(c.Warnings, "requests of it or of its floor failed, so it is not set against its floor: "+
+				c.noFloor)
+		}
+		if c.ofAll {
+			c.Warnings = append(c.Warnings, "requests of it or of its floor failed: its multiple of the floor is of medians "+
+				"among all requests, with those as the slowest")
 		}
 	}
 }

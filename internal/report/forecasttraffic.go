@@ -76,6 +76,9 @@ func (r *Report) traffic(treatment int, radio string, joules Joules, stated bool
 		if len(m.again) > 0 {
 			text += fmt.Sprintf(", including %s retransmitted packets per request", significant(meanOf(m.again)))
 		}
+		if n, known := r.frameHeader(treatment); known && n > 0 {
+			text += fmt.Sprintf("; %d B of each packet are an Ethernet header, which no radio sends", n)
+		}
 		notes = append(notes, text)
 	}
 	what := "trial"

@@ -271,6 +271,8 @@ func (r *Report) panelView(p Panel) (panelView, error) {
 		if c.HasFloor {
 			row.Floor = significant(c.AboveFloor.Estimate) + "×"
 			v.Floors = true
+		} else if c.noFloor != "" {
+			row.Floor = "–"
 		}
 		for _, w := range c.Warnings {
 			if row.Notes != "" {

@@ -3,13 +3,16 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // The time of a request that failed is nobody's: who loses the slow ones would look quick by those that were answered.
@@ -232,9 +235,9 @@ func (r *Report) levelLosses(series []advise.Series, factor string, x LevelContr
 	return true, l.ofBest(best, other, x.best(), x.other())
 }
 
-// lostInBlocks finds, of each block of each treatment, the share of the requests that failed: of the trial that counts,
-// and of the attempts at it that did not count for that.
-func (r *Report) lostInBlocks(recorded map[store.AttemptID][]store.Quality) {
+// lostInBlocks finds, of each block of each treatment, the share of the requests that failed, of the trial that counts
+// and of the attempts at it that did not count for that; and how many attempts timeouts.trial ended.
+func (r *Report) lostInBlocks(recorded map[store.AttemptID][]store.Quality, attempts []store.AttemptState) {
 	at := map[int]store.TrialState{}
 	for _, t := range r.Trials {
 		at[t.ID] = t
@@ -256,25 +259,72 @@ func (r *Report) lostInBlocks(recorded map[store.AttemptID][]store.Quality) {
 		}
 		x.lost[t.Block] = stat.Pooled([]stat.Share{x.lost[t.Block], {Hits: int(m["failures"]), N: int(m["requests"])}})
 	}
+	for _, a := range attempts {
+		t := at[a.Trial]
+		if i := r.TreatmentOf(t.Treatment); i >= 0 && !r.isAside(a.Trial) && a.State == store.Invalid &&
+			study.WasTooLong(a.Reason) {
+			x := &r.Treatments[i]
+			if x.ended == nil {
+				x.ended = map[int]int{}
+			}
+			x.ended[t.Block]++
+		}
+	}
 }
 
-// lostOf are the shares of the requests, by block, that failed and so have no value of a cell, 1 where a trial has none
-// for that; nil: none failed, or each has a value. Units of benches have that of all.
+// doubtEnded warns where attempts took longer than a trial may, and the treatment has trials that did not.
+func (r *Report) doubtEnded() {
+	for i, t := range r.Treatments {
+		if n := t.endedAttempts(); n > 0 && t.Valid > 0 {
+			text := fmt.Sprintf("%s ended by timeouts.trial: what counts are the trials that were over sooner, and their times "+
+				"look better than the service is; raise timeouts.trial, and measure again into a new directory",
+				plural.Count(n, "attempt")+plural.Verb(n, " was", " were"))
+			r.Alarms = append(r.Alarms, t.Name()+": "+text)
+			r.warnCells(i, measure.Client, nil, text)
+		}
+	}
+}
+
+// endedAttempts is how many attempts timeouts.trial ended.
+func (t Treatment) endedAttempts() (n int) {
+	for _, of := range t.ended {
+		n += of
+	}
+	return n
+}
+
+// lostOf are the shares of the requests, by block, that have no value of a cell, which may be a long one, 1 where a
+// trial has none for that; nil: each has a value. They are those that failed, of a time that only answered ones have,
+// and all of the attempts that took too long, of any time of requests. Units of benches have the share of all.
 func (t Treatment) lostOf(c Cell) map[int]float64 {
-	out := map[int]float64{}
-	if c.Side != measure.Client || !advise.EndsWithAnswer(c.Response) {
+	x, _ := measure.FindResponse(c.Response)
+	if !x.OfRequests() || x.Unit != "s" {
 		return nil
 	}
+	out := map[int]float64{}
 	has := map[int]bool{}
 	for _, p := range c.Points {
 		has[p.Block] = true
 	}
-	sum, all := 0.0, 0.0
-	for block, share := range t.lost {
-		if all++; share.Hits == 0 {
+	blocks := map[int]bool{}
+	for block := range t.lost {
+		blocks[block] = true
+	}
+	for block := range t.ended {
+		blocks[block] = true
+	}
+	sum := 0.0
+	for _, block := range slices.Sorted(maps.Keys(blocks)) {
+		all := t.lost[block]
+		if !c.ofAnswered() {
+			all.Hits = 0
+		}
+		late := t.ended[block] * t.each()
+		all.Hits, all.N = all.Hits+late, all.N+late
+		if all.Hits == 0 {
 			continue
 		}
-		if out[block] = share.Of(); !has[block] {
+		if out[block] = all.Of(); !has[block] {
 			out[block] = 1
 		}
 		sum += out[block]
@@ -284,7 +334,15 @@ func (t Treatment) lostOf(c Cell) map[int]float64 {
 	}
 	out = map[int]float64{}
 	for _, p := range c.replicates() {
-		out[p.Block] = sum / all
+		out[p.Block] = sum / float64(len(blocks))
 	}
 	return out
+}
+
+// each is how many requests an attempt that was ended would have had, about: those of the trials that count.
+func (t Treatment) each() int {
+	if all := stat.Pooled(t.failed); all.N > 0 {
+		return max(1, all.N/len(t.failed))
+	}
+	return 1
 }

@@ -57,7 +57,12 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 	}
 	r.doubtRefused(recorded)
-	r.lostInBlocks(recorded)
+	attempts, err := s.Attempts(0)
+	if err != nil {
+		return err
+	}
+	r.lostInBlocks(recorded, attempts)
+	r.doubtEnded()
 	r.sayJoint(noted)
 	r.doubtRamps(noted)
 	r.doubtModelledBytes(noted)

@@ -31,6 +31,7 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
 	out.Lost = advise.Losses(like.Attempts(), again.Attempts(), confidence)
+	out.Failed = advise.FailuresDiffer(like.Attempts(), again.Attempts(), confidence)
 	if was, is := like.replications(), again.replications(); is < was {
 		out.Fewer = fmt.Sprintf("%s, %d in the earlier results: intervals are wider, so more figures are "+
 			"undecided; those that agree or differ do so with the same certainty", plural.Count(is, "replication"), was)
@@ -79,6 +80,18 @@ func (c Repeated) Text(w io.Writer) error {
 		}
 		wrap(&b, "! lost trials: "+l.String()+better, "  ")
 	}
+	for _, f := range c.Failed {
+		not := "so the whole does not agree"
+		if f.Verdict == stat.Confirmed {
+			not = "so the whole differs"
+		}
+		wrap(&b, "! failed requests: "+f.String()+"; "+not, "  ")
+	}
+	for _, x := range slices.Concat(c.Figures, c.Ratios) {
+		if x.Figure == "median" && x.Doubt != "" {
+			wrap(&b, fmt.Sprintf("! cannot tell of %s: %s", repeatedName(x), x.Doubt), "  ")
+		}
+	}
 	if len(c.Gone) > 0 {
 		wrap(&b, "! not measured again, so the whole does not agree: "+list(c.Gone, mostNames), "  ")
 	}
@@ -105,7 +118,7 @@ func (c Repeated) Text(w io.Writer) error {
 		}
 		rows := [][]string{{part.name, "kept", "again", "again/kept", "interval", "p", "answer"}}
 		for _, x := range part.all {
-			rows = append(rows, []string{figureName(x.Treatment, x.Response, x.Side), Format(x.Old, x.Unit),
+			rows = append(rows, []string{repeatedName(x), Format(x.Old, x.Unit),
 				Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.P), string(x.Agreement)})
 		}
 		writeColumns(&b, rows)
@@ -119,6 +132,15 @@ func (c Repeated) Text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
+}
+
+// repeatedName names a figure. Where requests failed, a time is that of medians among all of them.
+func repeatedName(x advise.Repeated) string {
+	name := x.Response
+	if x.Figure == "median" {
+		name += " (median of all requests)"
+	}
+	return figureName(x.Treatment, name, x.Side)
 }
 
 // held says how often the intervals of again over kept hold 1, as they should
@@ -161,6 +183,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		Treatment string           `json:"treatment"`
 		Side      string           `json:"side"`
 		Response  string           `json:"response"`
+		Figure    string           `json:"figure"`
 		Unit      string           `json:"unit"`
 		Kept      stat.Number      `json:"kept"`
 		Again     stat.Number      `json:"again"`
@@ -174,15 +197,19 @@ func (c Repeated) JSON(w io.Writer) error {
 	figures := func(all []advise.Repeated) []figure {
 		out := []figure{}
 		for _, x := range all {
-			out = append(out, figure{x.Treatment, string(x.Side), x.Response, x.Unit, stat.Number(x.Old), stat.Number(x.New),
-				x.Trials, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, stat.Number(x.P), x.Agreement,
-				x.Doubt})
+			out = append(out, figure{x.Treatment, string(x.Side), x.Response, x.Figure, x.Unit, stat.Number(x.Old),
+				stat.Number(x.New), x.Trials, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi},
+				stat.Number(x.P), x.Agreement, x.Doubt})
 		}
 		return out
 	}
 	held := func(all []advise.Repeated) [2]int {
 		n, of := advise.Held(all)
 		return [2]int{n, of}
+	}
+	failed := []string{}
+	for _, f := range c.Failed {
+		failed = append(failed, f.String())
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -201,8 +228,9 @@ func (c Repeated) JSON(w io.Writer) error {
 		OnlyAgain   []string         `json:"only_again"`
 		Gone        []string         `json:"not_measured_again"` // figures of treatments that were
 		NoRatio     []string         `json:"no_ratio"`           // of two treatments: a value is not above 0
+		Failed      []string         `json:"failed_requests"`    // of treatments, of which more or less failed than before
 		Warnings    []string         `json:"warnings"`
 	}{c.Like, c.Agreement(), c.Confidence, c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures),
 		figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone),
-		orEmpty(c.NoRatio), orEmpty(c.Warnings)})
+		orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
 }

@@ -78,6 +78,7 @@ type Treatment struct {
 	setup     *study.Setup
 	failed    []stat.Share       // of the requests of each valid trial
 	lost      map[int]stat.Share // of the requests, by block: see lostInBlocks
+	ended     map[int]int        // attempts that took longer than a trial may, by block
 	drift     float64            // RTT of the last third of a trial over that of its first; 0: they do not differ
 	recovered [2]int             // trials whose devices recovered, of those with an outage
 }
@@ -129,11 +130,11 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	}
 	r.Damage = damage
 	r.runtimes(s)
-	r.aboveFloor()
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
 	}
 	amongAll(r, s)
+	r.aboveFloor()
 	if err := r.doubtTrials(s); err != nil {
 		return nil, err
 	}
@@ -143,6 +144,7 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	}
 	r.doubtPrecision()
 	r.doubtModels()
+	r.doubtFrames()
 	r.doubtPlacement()
 	r.checkSanity()
 	r.checkSpeed()

@@ -163,39 +163,21 @@ func (r *Report) underWay(treatment int, response string) float64 {
 // checkFloors finds stacks that are quicker than a bare exchange of as many
 // bytes, Holm over all of them.
 func (r *Report) checkFloors() {
-	ps, above := make([]float64, len(r.Cells)), make([]stat.Comparison, len(r.Cells))
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	ps := make([]float64, len(r.Cells))
+	for i, c := range r.Cells {
 		if ps[i] = math.NaN(); c.HasFloor && c.Response == "rtt" {
-			above[i] = r.aboveFloorOfAll(c)
-			ps[i] = above[i].P
+			ps[i] = c.AboveFloor.P
 		}
 	}
 	for i, p := range stat.Holm(ps) {
-		if c := r.Cells[i]; p < warnAt && above[i].Hi < 1 {
+		if c := r.Cells[i]; p < warnAt && c.AboveFloor.Hi < 1 {
 			r.alarm(c.Treatment,
 				fmt.Sprintf("RTT is %s times its floor (%s): no stack is faster than a bare exchange of the same number of "+
 					"bytes; the floor ran under other conditions, or the stack answers before it has read the request; compare "+
 					"placement (pin) and message sizes",
-					ratioText(above[i].Estimate), ratioRange(above[i])))
+					ratioText(c.AboveFloor.Estimate), ratioRange(c.AboveFloor)))
 		}
 	}
-}
-
-// aboveFloorOfAll is how many times its floor a time is; where requests of either failed, of medians among all. NaN:
-// that is not known.
-func (r *Report) aboveFloorOfAll(c *Cell) stat.Comparison {
-	floor, _ := r.Cell(r.Treatments[c.Treatment].Floor, c.Side, c.Response)
-	lost, kept, err := r.lossesOf([]*Cell{c, floor})
-	if err == nil && lost == nil {
-		return c.AboveFloor
-	}
-	if err == nil && lost.known() && len(kept) == 2 {
-		if x, err := ratioBy(lost.value, c, floor, r.Study.Design.Confidence); err == nil {
-			return x
-		}
-	}
-	return stat.Comparison{P: math.NaN()}
 }
 
 // doubtModels warns where the constants of one board meet the CPU time of

@@ -102,7 +102,7 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		if x, _ := measure.FindResponse(c.Response); x.Censored() {
 			s.Longer = c.lacking
 		}
-		s.Lost, s.Limit = t.lostOf(c), r.Study.Timeouts.Request.Seconds()
+		s.Lost, s.Limit, s.Ended = t.lostOf(c), r.Study.Timeouts.Request.Seconds(), t.endedAttempts()
 		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
 				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95})
@@ -235,6 +235,9 @@ func SetupDifferences(old, new *Report) []string {
 	}
 	if odd := otherwiseSet(old, new, keys); len(odd) > 0 {
 		out = append(out, "the settings of "+list(odd, mostNames)+", or their defaults, differ")
+	}
+	if text := frameDifference(old, new); text != "" {
+		out = append(out, text)
 	}
 	devices := map[string]bool{}
 	for _, r := range []*Report{old, new} {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
@@ -50,6 +51,7 @@ type world struct {
 	lacks   func(at map[string]string, block int) bool            // its bench cannot run it; nil: all can
 	unrun   func(at map[string]string, block int) bool            // the run was interrupted before it; nil: before none
 	refused func(at map[string]string, block int) []store.Quality // what is noted of a first, invalid attempt; nil: none
+	ended   func(at map[string]string, block int) int             // attempts that timeouts.trial ended; nil: none
 }
 
 func (w world) write(t testing.TB, file string) string {
@@ -96,6 +98,17 @@ func (w world) write(t testing.TB, file string) string {
 		}
 		if w.refused != nil {
 			w.refuse(t, st, trial.ID, w.refused(at, trial.Block))
+		}
+		if w.ended != nil {
+			for range w.ended(at, trial.Block) {
+				a, err := st.BeginOn(trial.ID, on)
+				if err == nil {
+					err = a.Invalidate("trial 1: measure: "+study.TooLong(time.Minute).Error(), "", nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		a, err := st.BeginOn(trial.ID, on)
 		if err != nil {

@@ -118,6 +118,8 @@ func (r *Report) column(side measure.Side, response string) []string {
 		}
 		if c.HasFloor && response == "rtt" {
 			text += fmt.Sprintf(" %5.1f×floor", c.AboveFloor.Estimate)
+		} else if c.noFloor != "" && response == "rtt" {
+			text += "     –×floor"
 		} else if response == "rtt" && r.isFloor(r.Treatments[i].Stack) {
 			text += "            "
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -288,7 +289,7 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 		text += ofAnswered(q.response, failed) + " (by answered requests alone: the exchanges that tell of all are not " +
 			"read here)"
 	}
-	if best.HasFloor && !lost.known() {
+	if best.HasFloor {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
 	same, others := k.others(func(treatment int) string { return r.nameIn(g, treatment) })
@@ -304,7 +305,7 @@ const muchFailed = 0.01
 // ofAnswered says of which share of its requests the best one's time is, where the shares that failed differ: what is
 // sent again counts in the times of one, and what was lost is in nobody's. The best one's share is the first.
 func ofAnswered(response string, failed []float64) string {
-	if !slices.Contains([]string{"rtt", "response_time", "total_time"}, response) || len(failed) < 2 ||
+	if !advise.OfAnswered(response) || len(failed) < 2 ||
 		!(slices.Max(failed)-slices.Min(failed) >= muchFailed) {
 		return ""
 	}

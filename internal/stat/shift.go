@@ -53,6 +53,33 @@ func BetweenRuns(ys, ses []float64) float64 {
 	return math.Sqrt(hi)
 }
 
+// typicalRuns are the degrees of freedom that the spread of a typical run counts for beside a run's own.
+const typicalRuns = 10
+
+// ErrorsBesideOthers are standard errors of runs, of so many trials each, as they are known beside each other. A few
+// trials know their own spread badly, and a level in which those weigh most that happen to look steady is known worse
+// than it seems: so the variance of a run's trials is averaged with that of a typical run, the median of all, by
+// degrees of freedom (Smyth 2004 has its weight from the data). A run that is much less steady still weighs less.
+func ErrorsBesideOthers(ses []float64, trials []int) []float64 {
+	var all []float64
+	for i, se := range ses {
+		if df := float64(trials[i] - 1); df > 0 {
+			all = append(all, se*se*float64(trials[i])/math.Pow(1-2/(9*df), 3)) // over the median of chi-squared by its df
+		}
+	}
+	if len(all) == 0 {
+		return slices.Clone(ses)
+	}
+	typical := middle(all)
+	out := make([]float64, len(ses))
+	for i, se := range ses {
+		n := float64(trials[i])
+		own := max(0, n-1)
+		out[i] = math.Sqrt((typicalRuns*typical + own*se*se*n) / (typicalRuns + own) / max(1, n))
+	}
+	return out
+}
+
 // A Shift is a change of level between two successive runs of a series.
 type Shift struct {
 	At         int     // the first run of the new level

@@ -75,6 +75,79 @@ func TestShiftsKeepTheirLevel(t *testing.T) {
 	}
 }
 
+// So it does where a few trials of each run are all that tells its error, whether runs differ by themselves or not. By
+// the errors as they stand it does not.
+func TestShiftsKeepTheirLevelOfFewTrials(t *testing.T) {
+	const histories, alpha, n = 4000, 0.05, 20
+	for _, trials := range []int{2, 3, 6} {
+		for _, between := range []float64{0, 0.5} {
+			r := rand.New(rand.NewPCG(29, 56))
+			var hits [2]map[int]int
+			hits[0], hits[1] = map[int]int{}, map[int]int{}
+			for range histories {
+				var ys, ses []float64
+				for range n {
+					xs, sum := make([]float64, trials), 0.0
+					level := between * r.NormFloat64()
+					for i := range xs {
+						xs[i] = level + r.NormFloat64()
+						sum += xs[i]
+					}
+					ys, ses = append(ys, 0.01*sum/float64(trials)), append(ses, 0.01*SD(xs)/math.Sqrt(float64(trials)))
+				}
+				for k, own := range [][]float64{ses, ErrorsBesideOthers(ses, slices.Repeat([]int{trials}, n))} {
+					all, err := Shifts(ys, own, BetweenRuns(ys, own), 0.95)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, s := range all {
+						if s.P <= alpha {
+							hits[k][s.At]++
+						}
+					}
+				}
+			}
+			for _, at := range []int{leastOld, n / 2, n - leastNew} {
+				raw, got := float64(hits[0][at])/histories, float64(hits[1][at])/histories
+				t.Logf("%d trials, %g between, place %d: p below %g in %.1f %%, by the errors as they stand in %.1f %%", trials,
+					between, at, alpha, 100*got, 100*raw)
+				if slack := 4 * math.Sqrt(alpha*(1-alpha)/histories); got > alpha+slack || got < alpha/3-slack {
+					t.Errorf("%d trials, %g between, place %d: p below %g in a share of %.4f", trials, between, at, alpha, got)
+				}
+			}
+		}
+	}
+}
+
+// A run that is far less steady than the others weighs less, one that happens to look steady no more than they; runs of
+// one trial have the error of a typical one.
+func TestErrorsBesideOthers(t *testing.T) {
+	got := ErrorsBesideOthers([]float64{1, 1.1, 0.9, 1, 0.01, 8}, []int{6, 6, 6, 6, 6, 6})
+	if got[4] < 0.7*got[0] || got[5] < 3*got[0] || got[5] > 8 || math.Abs(got[0]-1) > 0.15 {
+		t.Errorf("got %.2f", got)
+	}
+	if got = ErrorsBesideOthers([]float64{1, 1, 1, 0}, []int{4, 4, 4, 1}); math.Abs(got[3]-2.1) > 0.2 {
+		t.Errorf("a run of one trial: %.2f", got)
+	}
+	if got = ErrorsBesideOthers([]float64{0, 0}, []int{1, 1}); got[0] != 0 || got[1] != 0 {
+		t.Errorf("nobody knows: %v", got)
+	}
+	r, mean := rand.New(rand.NewPCG(29, 57)), 0.0
+	two := make([]float64, 1000)
+	for i := range two {
+		two[i] = SD([]float64{r.NormFloat64(), r.NormFloat64()}) / math.Sqrt2
+	}
+	for _, se := range ErrorsBesideOthers(two, slices.Repeat([]int{2}, len(two))) {
+		mean += se * se / float64(len(two))
+	}
+	if math.Abs(mean-0.5) > 0.06 { // the median of chi-squared is less than half of that
+		t.Errorf("runs of two trials have a variance of %.2f, want 0.5", mean)
+	}
+	if got = ErrorsBesideOthers(nil, nil); len(got) != 0 {
+		t.Errorf("no runs: %v", got)
+	}
+}
+
 // A step is estimated without bias and covered; weights are those of the errors.
 func TestShiftsEstimate(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))

@@ -108,6 +108,7 @@ type Judged struct {
 	Marks   []Mark
 
 	newest []stat.Shift // of the last level, by its own places
+	ses    []float64    // of the points, each beside the others of its machine
 }
 
 // Terms of the judgement.
@@ -142,7 +143,7 @@ func Judge(all []Series, confirmations []Confirmation) []Judged {
 		}
 	}
 	for i, s := range all {
-		out[i] = Judged{Series: s, Between: math.NaN()}
+		out[i] = Judged{Series: s, Between: math.NaN(), ses: s.errors()}
 		ps = append(ps, math.NaN()) // takes no share of the level
 		if s.Why != "" || len(s.Points) == 0 {
 			continue
@@ -203,9 +204,28 @@ func (j *Judged) levels(series int, confirmations []Confirmation) (fresh stat.Sh
 // values are logarithms and standard errors of points.
 func (j *Judged) values(from, to int) (ys, ses []float64) {
 	for _, p := range j.Points[from:to] {
-		ys, ses = append(ys, p.Log), append(ses, p.SE)
+		ys = append(ys, p.Log)
 	}
-	return ys, ses
+	return ys, j.ses[from:to]
+}
+
+// errors are the standard errors of all points, each beside the others of its machine.
+func (s Series) errors() []float64 {
+	var out []float64
+	from := 0
+	for to := 1; to <= len(s.Points); to++ {
+		if to < len(s.Points) && slices.Equal(s.Points[to].Machine, s.Points[to-1].Machine) {
+			continue
+		}
+		var ses []float64
+		var trials []int
+		for _, p := range s.Points[from:to] {
+			ses, trials = append(ses, p.SE), append(trials, p.Trials)
+		}
+		out = append(out, stat.ErrorsBesideOthers(ses, trials)...)
+		from = to
+	}
+	return out
 }
 
 func (j *Judged) shifts(from, to int) []stat.Shift {

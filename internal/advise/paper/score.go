@@ -96,6 +96,7 @@ type Judged struct {
 	foreign  []string       // the paper's stacks that others stand for
 	standing []string       // which of ours stand for them, in words
 	losing   []string       // treatments of which requests failed that a time of it needs
+	ended    []string       // how many attempts at which treatments took longer than a trial may
 	model    [2]provisional // of direction and size, where ours is modelled
 }
 
@@ -214,12 +215,15 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 		j.Why = append(j.Why, "the direction is confirmed; the size is that of a board like the paper's, and ours ran on "+
 			"none")
 	case open:
-		j.Why = append(j.Why, "requests of "+strings.Join(j.losing, "; ")+" failed: had they been answered when nobody "+
-			"waited for them any longer, the answer may be another one")
+		j.Why = append(j.Why, j.lostWords()+": had these requests been answered when nobody waited for them any longer, the "+
+			"answer may be another one")
 	case j.Waiting > 0 && !j.Modelled: // a meter decides that
 		j.Why = append(j.Why,
 			"programs waited for a CPU during our run; differences that this could explain are not decided; measure again on "+
 				"a quieter machine, or one with more CPUs")
+	}
+	if said := strings.Join(j.ended, "; "); said != "" && !strings.Contains(strings.Join(j.Why, ""), said) {
+		j.Why = append(j.Why, "attempts were ended by timeouts.trial, and are in no figure: "+said)
 	}
 	if len(j.Missing) > 0 {
 		j.Why = append(j.Why, "not measured: "+strings.Join(j.Missing, "; "))

@@ -240,6 +240,7 @@ func (s selection) at(stratum map[string]string) map[int]float64 {
 		judged.Modelled = judged.Modelled || found[0].Modelled
 		judged.unsteady = judged.unsteady || found[0].Unsteady
 		s.scope.t.stood(found[0])
+		judged.endings(found[0])
 		if found[0].Starved() {
 			judged.waited(found[0].Waiting, found[0].Waiting)
 		}

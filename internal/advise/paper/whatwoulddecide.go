@@ -130,7 +130,11 @@ func (j *Judged) decide(p Paper, claims int, alpha float64) {
 	}
 	if turned, _ := j.turnable(); turned && !j.Needs.kept() {
 		j.Needs.Answers = true
-		say("results in which no request fails, or so few that they cannot turn the answer")
+		text := "results in which no request fails, or so few that they cannot turn the answer"
+		if len(j.ended) > 0 {
+			text += ", and no attempt is ended: raise timeouts.trial"
+		}
+		say(text)
 	}
 	if j.Needs.Quiet = j.Waiting > 0 && !j.Modelled && !j.Needs.kept(); j.Needs.Quiet {
 		say("the same trials while nothing else runs on the machine, or on one with more CPUs")

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
+)
+
+// Frames over loopback and over a link of the kernel's have an Ethernet header, those over a link of ours none: a
+// report of both says so, as does one of another link than before, where whole frames were counted.
+func TestReportsSayWhichFramesHaveAnEthernetHeader(t *testing.T) {
+	const says = "bytes on the wire are not alike: each packet of "
+	of := func(links, response string) *Report {
+		w := exactly(func(map[string]string, int) float64 { return math.NaN() })
+		w.exact = func(_ map[string]string, block int) []store.Result {
+			v := 400 * wobble(block)
+			return []store.Result{{Side: measure.Client, Response: response, Unit: "B", N: 100, Mean: v, SD: 1, Median: v,
+				P95: v, Min: v, Max: v, Method: store.Measured}}
+		}
+		return reportOf(t, w.write(t, "study: s\nservice: monitor\nstack: a\nrequests: 100\nfactors: {path: ["+links+
+			"]}\ndesign: {replications: 4, seed: 1}\n"))
+	}
+	const lo, ours, kernel = "{name: lo, link: none}", "{name: ours, link: {delay: 5ms}}",
+		"{name: kernel, link: {delay: 5ms, shaper: netem}}"
+	for _, tt := range []struct {
+		what, links, response string
+		says                  string // which have one, and which have none
+	}{
+		{"loopback and ours", lo + ", " + ours, "wire_bytes", "lo has 14 B of an Ethernet header in wire_bytes and " +
+			"handshake_bytes, and none of ours,"},
+		{"handshakes", ours + ", " + lo, "handshake_bytes", "lo has 14 B"},
+		{"all three", lo + ", " + ours + ", " + kernel, "wire_bytes", "lo; kernel has 14 B"},
+		{"loopback and the kernel's", lo + ", " + kernel, "wire_bytes", ""},
+		{"ours alone", ours + `, {name: far, link: {delay: 9ms}}`, "wire_bytes", ""},
+		{"bodies", lo + ", " + ours, "message_size", ""},
+	} {
+		r := of(tt.links, tt.response)
+		said := strings.Join(r.Warnings, "\n")
+		if strings.Contains(said, says) != (tt.says != "") || !strings.Contains(said, tt.says) {
+			t.Errorf("%s: %q", tt.what, said)
+		}
+		for _, e := range r.Effects {
+			if told := strings.Contains(strings.Join(e.Warnings, "\n"), "Ethernet header"); told != (tt.says != "") {
+				t.Errorf("%s: levels: %q", tt.what, e.Warnings)
+			}
+		}
+	}
+	for i, sends := range []bool{true, false} {
+		_, notes, _, err := of(lo+", "+ours, "wire_bytes").traffic(i, "nb-iot", NoJoules, false)
+		if err != nil || strings.Contains(strings.Join(notes, "\n"), "Ethernet header, which no radio sends") != sends {
+			t.Errorf("forecast of treatment %d: %q, %v", i, notes, err)
+		}
+	}
+	named := func(link string) string { return "{name: path, link: " + link + "}, {name: other, link: {delay: 1s}}" }
+	for _, tt := range []struct {
+		old, new, response string
+		differ             bool
+	}{
+		{"none", "{delay: 5ms}", "wire_bytes", true}, {"{delay: 5ms}", "{delay: 5ms, shaper: netem}", "wire_bytes", true},
+		{"{delay: 5ms}", "{delay: 9ms}", "wire_bytes", false}, {"none", "{delay: 5ms}", "message_size", false},
+	} {
+		old, new := of(named(tt.old), tt.response), of(named(tt.new), tt.response)
+		said := strings.Join(SetupDifferences(old, new), "\n")
+		if strings.Contains(said, "Ethernet header in wire_bytes and handshake_bytes: ") != tt.differ {
+			t.Errorf("%s, then %s, %s: %q", tt.old, tt.new, tt.response, said)
+		}
+	}
+}
