@@ -109,7 +109,7 @@ var mistakes = []mistake{
 	{"analyze nothing.csv --response y --by a", "", "nothing.csv cannot be read: no such file"},
 	{"run good.yaml --out /proc/x", "", "--out /proc/x: cannot create a directory there"},
 	{"run good.yaml --out folder", "", "folder: not empty, and not results of edgegauge"},
-	{"run good.yaml --out old", "", "started with a different study … new directory"},
+	{"run good.yaml --out old", "", `old: results of another study, "s", not of "x"; run into another directory`},
 	{"publish old --out hello.json", "", "hello.json exists already; remove it, or name another"},
 	{"publish old --out /proc/x.zip", "", "cannot create a file in /proc"},
 	{"publish old --author <0000-0002-1825-0097>", "", "--author … write, for example, \"Josiah Carberry <0000"},
