@@ -50,6 +50,8 @@ var laterMistakes = []mistake{
 	{"bench list", "", `unknown figure "list"; available: drive`},
 	{"plan good.yaml --out plan.csv", "", "it prints CSV: edgegauge plan STUDY > plan.csv"},
 	{"report old --minimize rtt", "", "unknown flag --minimize of edgegauge report; it is of edgegauge choose"},
+	{"forecast old --devices 0 --period 1h", "",
+		"--devices is missing or not positive; write, for example, --devices 100000"},
 	{"report old --out x.parquet", "", "--out x.parquet: there is no such format … ends in .html, .csv, .json, .md, .tex"},
 	{"report old --out y.html.gz", "", "--out y.html.gz: there is no such format … or say which with --format"},
 	{"report old --out y.", "", "--out y.: there is no such format"},
