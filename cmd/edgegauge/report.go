@@ -254,7 +254,7 @@ func soundReport(dir string) (*report.Report, error) {
 	if len(r.Damage) > 0 {
 		return nil,
 			exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: restore them or measure again", dir,
-				strings.Join(r.Damage, "; "))}
+				report.DamageText(r.Damage))}
 	}
 	return r, nil
 }
