@@ -156,6 +156,7 @@ var mistakes = []mistake{
 	{"check s.yaml", one + "link: {delay: 40}\n", "give its unit, such as 40ms"},
 	{"check s.yaml", one + "link: {loss: 5}\n", "write 0.05 or 5% for 5 %"},
 	{"check s.yaml", one + "link: {rate: 60k}\n", "such as 9600bit, 60kbit"},
+	{"check s.yaml", one + "link: {rate: 1bit}\n", "up and down: a packet of 1500 B is sent for … write a higher rate\n"},
 	{"check s.yaml", one + "connection: keepalive\n", "did you mean keep-alive?"},
 	{"check s.yaml", one + "server: {device: raspberry}\n", "did you mean raspberry-pi-1"},
 	{"check s.yaml", one + "server: {meter: avvr:/dev/ttyUSB0}\n", "s.yaml:5:17: … did you mean avr?"},
