@@ -64,9 +64,9 @@ func TestDevices(t *testing.T) {
 func TestDevicesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "devices without a period",
-		"period: 60s\nrate: 10\n":       "devices with rate",
-		"period: 60s\nrequests: 10\n":   "devices with requests",
-		"period: 60s\nconcurrency: 2\n": "devices with concurrency",
+		"period: 60s\nrate: 10\n":       "so rate cannot be given; remove rate",
+		"period: 60s\nrequests: 10\n":   "devices send once per period, so requests cannot be given; remove requests",
+		"period: 60s\nconcurrency: 2\n": "so concurrency cannot",
 		"period: 60s\nlink: {delay: 5ms, shaper: netem}\n":             "without netem",
 		"period: 60s\nip: ipv6\n":                                      "write ip: ipv4",
 		"period: 60s\nobserve: 5m\noptions: {observe: on}\nip: ipv6\n": "write ip: ipv4",
