@@ -56,11 +56,49 @@ func openBase(ctx context.Context, name, scratch, build string, tell io.Writer) 
 		return folderBase(name)
 	case err == nil:
 		return binaryBase(ctx, name)
-	case path || unknown != nil:
+	case path:
+		return nil, exit{exitUsage, fmt.Errorf("--base %s: no such file or folder", name)}
+	case unknown != nil:
+		if none := noRepository(ctx); none != "" {
+			return nil, exit{exitUsage, fmt.Errorf("--base %s is not a file or a folder, nor a revision: %s; name a folder or "+
+				"a program", name, none)}
+		}
 		return nil, exit{exitUsage, fmt.Errorf("--base %s is not a file, a folder or a revision of a git repository here; a "+
 			"shallow clone lacks most revisions: %s", name, fetching(name))}
 	}
 	return revisionBase(ctx, name, commit, filepath.Join(scratch, "base"), build, tell)
+}
+
+// noRepository says why no revision can be meant here; empty: it can.
+func noRepository(ctx context.Context) string {
+	_, err := git(ctx, "rev-parse", "--git-dir")
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, exec.ErrNotFound):
+		return "git is not installed"
+	case strings.Contains(err.Error(), "not a git repository"):
+		return "here is no git repository"
+	}
+	return "no git repository can be read here: " + err.Error()
+}
+
+// hereOrGiven refuses to go on without --base where its commit, which the results in dir name, is not here. Inside says
+// that it is of edgegauge.
+func hereOrGiven(ctx context.Context, commit, dir string, inside bool) error {
+	if _, err := git(ctx, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); err == nil {
+		return nil
+	}
+	whose, advice := "the stacks that "+dir+" measured", "give a folder or a program of that version with --base"
+	if inside {
+		whose, advice = "the edgegauge that measured "+dir, "build edgegauge of that commit, and give the program with --base"
+	}
+	why := noRepository(ctx)
+	if why == "" {
+		why, advice = "the git repository here lacks it", fetching(commit)+"; or "+advice
+	}
+	return exit{exitUsage, fmt.Errorf("--base is missing, and %s, the commit of %s, is not here: %s; %s", commit, whose,
+		why, advice)}
 }
 
 // fetching is how a shallow clone gets a revision.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestACommitIsNoFile(t *testing.T) {
 
 // The advice for a shallow clone fetches the revision: a remote knows main, but neither origin/main nor HEAD^.
 func TestAdviceToFetchABase(t *testing.T) {
-	t.Chdir(t.TempDir())
+	newRepository(t)
 	for name, want := range map[string]string{
 		"origin/main": "git fetch --depth 1 origin main, then --base FETCH_HEAD",
 		"v1.2":        "git fetch --depth 1 origin v1.2, then --base FETCH_HEAD",
@@ -48,6 +49,63 @@ func TestAdviceToFetchABase(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+}
+
+// newRepository makes the test run in a git repository that is empty.
+func newRepository(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if out, err := exec.Command("git", "init", "--quiet").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// Where no repository is, nothing can be fetched; what is written as a path is no revision anywhere.
+func TestABaseThatIsNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, want := range map[string]string{
+		"v1.2":      "--base v1.2 is not a file or a folder, nor a revision: here is no git repository; name a folder or a program",
+		"./nothing": "--base ./nothing: no such file or folder",
+	} {
+		if _, err := openBase(t.Context(), name, t.TempDir(), "", io.Discard); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+}
+
+// The commit that results name is said to be theirs where it is not here: nobody wrote it.
+func TestTheCommitOfResultsIsNotHere(t *testing.T) {
+	const commit = "0123456789ab"
+	for _, c := range []struct {
+		repository, inside bool
+		want               string
+	}{
+		{false, true, "the edgegauge that measured old, is not here: here is no git repository; build edgegauge of that commit, " +
+			"and give the program with --base"},
+		{false, false, "the stacks that old measured, is not here: here is no git repository; give a folder or a program of " +
+			"that version with --base"},
+		{true, true, "the edgegauge that measured old, is not here: the git repository here lacks it; git fetch --depth 1 " +
+			"origin 0123456789ab, then --base FETCH_HEAD; or build edgegauge of that commit, and give the program with --base"},
+		{true, false, "the stacks that old measured, is not here: the git repository here lacks it; git fetch --depth 1 origin " +
+			"0123456789ab, then --base FETCH_HEAD; or give a folder or a program of that version with --base"},
+	} {
+		t.Chdir(t.TempDir())
+		if c.repository {
+			newRepository(t)
+		}
+		err := hereOrGiven(t.Context(), commit, "old", c.inside)
+		if want := "--base is missing, and " + commit + ", the commit of " + c.want; err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// A confirmation without --base, in a folder that is no repository, says whose commit it would be.
+func TestConfirmOutsideOfARepository(t *testing.T) {
+	o := newOwn(t)
+	pasts(t, filepath.Join(o.dir, "runs"), level(2, past{rtt: 1e-3})...)
+	o.says(t, exitUsage, []string{"confirm", "runs/001", "runs/002"}, "--base is missing, and 000000000001, the commit "+
+		"of the stacks that runs/001 measured, is not here: here is no git repository")
 }
 
 // A path that results name as their commit is not measured: it could be any program.

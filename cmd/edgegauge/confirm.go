@@ -132,6 +132,13 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 			return "", exit{exitUsage, fmt.Errorf("%s does not say from which commit its stacks are; name that version with "+
 				"--base: a git revision, a folder or a binary", oldDir)}
 		}
+		inside := true // unless a stack has a commit of its own
+		for _, s := range old.Facts.Stacks {
+			inside = inside && s.Commit != v.base
+		}
+		if err := hereOrGiven(ctx, v.base, oldDir, inside); err != nil {
+			return "", err
+		}
 	}
 	kept, err := store.OpenReadOnly(newDir)
 	if err != nil {

@@ -103,7 +103,7 @@ servers and money. --battery is then optional.`,
 			if err := checkConfidence(cmd, confidence); err != nil {
 				return err
 			}
-			fleet, err := many.fleet(f.period)
+			fleet, err := many.fleet(f.period, cmd.Flags().Changed("devices"))
 			if err != nil {
 				return err
 			}
@@ -155,10 +155,10 @@ type fleetFlags struct {
 	prices  string
 }
 
-// fleet is what is asked of many devices; nil: nothing.
-func (f fleetFlags) fleet(period time.Duration) (*report.Fleet, error) {
+// fleet is what is asked of many devices, if their number is given or prices are; nil: nothing.
+func (f fleetFlags) fleet(period time.Duration, given bool) (*report.Fleet, error) {
 	switch {
-	case f.devices == 0 && f.prices == "":
+	case !given && f.prices == "":
 		return nil, nil
 	case f.devices < 1:
 		return nil, exit{exitUsage, errors.New("--devices is missing or not positive; write, for example, --devices 100000")}

@@ -42,10 +42,10 @@ side by side, those that repeat it with what agrees.`,
 				}
 				format = "json"
 			}
-			if known, ok := formatOf[filepath.Ext(out)]; ok && !findings && !asJSON && !cmd.Flags().Changed("format") {
-				if format = known; format == "" {
+			if ending := filepath.Ext(out); ending != "" && !findings && !asJSON && !cmd.Flags().Changed("format") {
+				if format = formatOf[strings.ToLower(ending)]; format == "" {
 					return exit{exitUsage, fmt.Errorf("--out %s: there is no such format; name a file that ends in .html, .csv, "+
-						".json, .md, .tex or .txt, or write --format svg and name a folder", out)}
+						".json, .md, .tex or .txt, or say which with --format; --format svg takes a folder", out)}
 				}
 			}
 			if out != "" && format != pictures && !findings {
@@ -109,8 +109,8 @@ side by side, those that repeat it with what agrees.`,
 	c.Flags().BoolVar(&anova, "anova", false, "also show which factors explain the variation of trials (text; other "+
 		"formats always do)")
 	c.Flags().StringVar(&format, "format", "text", strings.Join(formatNames(), ", "))
-	c.Flags().StringVar(&out, "out", "", "output file, whose ending says the format if --format does not; for svg, "+
-		"output folder")
+	c.Flags().StringVar(&out, "out", "", "output file, whose ending says the format if --format does not (none: text); "+
+		"for svg, output folder")
 	c.Flags().BoolVar(&claims, "claims", false,
 		"print only the verdicts on published claims, for one or more directories (text, json)")
 	c.Flags().BoolVar(&findings, "findings", false, "write pages on the five papers, from results of their studies")
@@ -184,9 +184,9 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 	return write(w, all)
 }
 
-// formatOf is the format of a file by its ending; empty: there is none. Other endings say nothing.
+// formatOf is the format of a file by its ending.
 var formatOf = map[string]string{".html": "html", ".htm": "html", ".csv": "csv", ".json": "json", ".md": "markdown",
-	".tex": "latex", ".txt": "text", ".pdf": "", ".png": "", ".jpg": "", ".svg": "", ".xlsx": "", ".docx": ""}
+	".tex": "latex", ".txt": "text"}
 
 // pictures is the format that is many files.
 const pictures = "svg"
@@ -254,7 +254,7 @@ func soundReport(dir string) (*report.Report, error) {
 	if len(r.Damage) > 0 {
 		return nil,
 			exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: restore them or measure again", dir,
-				strings.Join(r.Damage, "; "))}
+				report.DamageText(r.Damage))}
 	}
 	return r, nil
 }

@@ -32,7 +32,8 @@ func stacksNewCmd(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if !stackName.MatchString(name) {
-				return exit{exitUsage, fmt.Errorf("invalid stack name %q; use letters, digits, dashes and dots", name)}
+				return exit{exitUsage, fmt.Errorf("invalid stack name %q; use letters from A to Z, digits, dashes and "+
+					"dots, with a letter or digit at either end", name)}
 			}
 			if lang == "" {
 				return exit{exitUsage, fmt.Errorf("name the language of the stack with --lang: %s", languages)}
@@ -94,7 +95,7 @@ var alsoCalled = map[string]string{"javascript": "node", "js": "node", "nodejs":
 	"ts": "node", "py": "python", "python3": "python", "golang": "go", "rs": "rust", "c++": "c", "cpp": "c",
 	"kotlin": "java", "scala": "java"}
 
-var stackName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+var stackName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // writeSkeleton makes dir, which must not be there, and returns the files written.
 func writeSkeleton(dir, name, lang string) ([]string, error) {

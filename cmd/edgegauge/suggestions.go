@@ -162,6 +162,9 @@ func wrongArguments(c *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes no argument, but %q was given; leave it out", c.CommandPath(), args[0])
 	case len(args) > len(wanted) && halfSet(c) != "":
 		return fmt.Errorf("--set takes one word; write --set %s=%s", halfSet(c), strings.TrimPrefix(args[len(wanted)], "="))
+	case len(args) > len(wanted) && len(args[len(wanted)]) > 1 && args[len(wanted)][0] == '-':
+		return fmt.Errorf("%s takes only %s; write %s before --, after which nothing is a flag", c.CommandPath(), all,
+			args[len(wanted)])
 	case len(args) > len(wanted) && c.Name() == "new" && c.Flags().Lookup("lang").Value.String() == "":
 		return fmt.Errorf("%s takes only %s; write --lang %s", c.CommandPath(), all, args[len(wanted)])
 	case len(args) > len(wanted):

@@ -126,6 +126,12 @@ func (c Comparison) Verdict() stat.Verdict {
 // ErrNothingInCommon says that two results have no treatment or no response in common.
 var ErrNothingInCommon = errors.New("nothing in common")
 
+// An apart is ErrNothingInCommon in words that say what is not.
+type apart string
+
+func (a apart) Error() string   { return string(a) }
+func (apart) Is(err error) bool { return err == ErrNothingInCommon }
+
 // Compare sets new results against old ones, treatment by treatment, Welch on
 // logarithms: the trials of two runs are no pairs, and those of one may follow
 // each other. Those of interleaved series are pairs. Holm over all contrasts,
@@ -153,7 +159,7 @@ func compareBy(figure func(a, b Series) string, old, new []Series, confidence, m
 		}
 	}
 	if len(out.Contrasts) == 0 {
-		return out, fmt.Errorf("%w: no treatments in common; compare two runs of the same study", ErrNothingInCommon)
+		return out, apart("no treatments in common; compare two runs of the same study")
 	}
 	judgeChanges(out.Contrasts, confidence, margin)
 	return out, nil
@@ -351,8 +357,8 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			out, ps = append(out, o), append(ps, o.p(alpha))
 		}
 		if len(out) == n {
-			return nil, fmt.Errorf("%q: %w: %s is not in both results; drop the condition, or add the response to the study",
-				k.Text, ErrNothingInCommon, k.Response)
+			return nil, apart(fmt.Sprintf("%q: %s is not in both results; drop the condition, or add the response to the "+
+				"study", k.Text, k.Response))
 		}
 	}
 	for i, p := range stat.Holm(ps) {

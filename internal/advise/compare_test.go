@@ -254,12 +254,12 @@ func TestNeededDecides(t *testing.T) {
 
 func TestNothingInCommon(t *testing.T) {
 	_, err := Compare([]Series{series("a", "rtt", 1, 2)}, []Series{series("b", "rtt", 1, 2)}, nil, 0.95, 0.05)
-	if !errors.Is(err, ErrNothingInCommon) {
+	if !errors.Is(err, ErrNothingInCommon) || strings.Count(err.Error(), "in common") != 1 {
 		t.Errorf("got %v", err)
 	}
 	_, err = Compare([]Series{series("a", "rtt", 1, 2)}, []Series{series("a", "rtt", 1, 2)},
 		[]Condition{mustChange(t, "cpu > 5%")}, 0.95, 0.05)
-	if !errors.Is(err, ErrNothingInCommon) || !strings.Contains(err.Error(), "cpu is not in both") {
+	if !errors.Is(err, ErrNothingInCommon) || !strings.HasPrefix(err.Error(), `"cpu > 5%": cpu is not in both`) {
 		t.Errorf("got %v", err)
 	}
 }

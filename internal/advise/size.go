@@ -53,8 +53,7 @@ func Sizes(old, new []Series, conditions []Condition, confidence, power float64)
 			out, df = append(out, size), append(df, float64(size.Pilot-1))
 		}
 		if len(out) == n {
-			return nil, fmt.Errorf("%q: %w: %s is not in the results; add the response to the study", k.Text, ErrNothingInCommon,
-				k.Response)
+			return nil, apart(fmt.Sprintf("%q: %s is not in the results; add the response to the study", k.Text, k.Response))
 		}
 	}
 	for i := range out {

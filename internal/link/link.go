@@ -81,15 +81,20 @@ func (l Link) Check() error {
 		errs = append(errs, fmt.Errorf("invalid MTU of %d B; write 1280 (the least that IPv6 allows) to 65535", l.MTU))
 	}
 	if l.Shaper == Bare && (l.Up != Shape{} || l.Down != Shape{}) {
-		errs = append(errs, errors.New("a bare link takes no delay, loss, rate or other setting"))
+		errs = append(errs, errors.New("a bare link takes no delay, loss, rate or other setting; remove them"))
 	}
 	if l.Shaper != Userspace && l.Shaper != Netem && l.Shaper != Bare {
 		errs = append(errs, fmt.Errorf("unknown shaper %q; leave it out for the userspace link, or write netem", l.Shaper))
 	}
-	for _, d := range []struct {
+	type way struct {
 		name string
 		Shape
-	}{{"up", l.Up}, {"down", l.Down}} {
+	}
+	ways := []way{{"up", l.Up}, {"down", l.Down}}
+	if l.Up == l.Down {
+		ways = []way{{"up and down", l.Up}}
+	}
+	for _, d := range ways {
 		err := d.check()
 		if took := d.serialization(l.mtu()); err == nil && (took > mostOnWire || took < 0) {
 			err = fmt.Errorf("a packet of %d B is sent for %v; write a higher rate", l.mtu(), took)
@@ -132,7 +137,7 @@ func (s Shape) check() error {
 	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0 || s.Frame < 0:
 		return errors.New("delay, spread, rate, queue, overhead and frame must not be negative")
 	case s.Delay > mostDelay || s.DelayStdDev > mostDelay:
-		return fmt.Errorf("a delay or spread of more than %v", mostDelay)
+		return fmt.Errorf("a delay or spread of more than %v; write less", mostDelay)
 	case s.Queue > mostQueue:
 		return fmt.Errorf("a queue of %d packets; write up to %d", s.Queue, mostQueue)
 	case s.Overhead > mostOverhead:
@@ -151,7 +156,7 @@ func (s Shape) check() error {
 		if s.Burst > mostBurst || s.Burst != s.Burst {
 			return fmt.Errorf("bursts of %g packets; write up to %g", s.Burst, mostBurst)
 		}
-		return fmt.Errorf("a burst of %g packets is shorter than one packet", s.Burst)
+		return fmt.Errorf("a burst of %g packets is shorter than one packet; write 1 or more", s.Burst)
 	case s.Burst > 1 && s.Loss == 0:
 		return errors.New("bursts of loss need a loss; set loss")
 	case s.Burst > 0 && s.Loss > s.Burst/(s.Burst+1):

@@ -75,9 +75,11 @@ func (s Shape) netem() (netlink.NetemQdiscAttrs, error) {
 		return a, fmt.Errorf("netem cannot delay a packet by %v; write up to %v, or remove shaper: netem", s.Delay,
 			mostByNetem)
 	case s.Delay%time.Microsecond != 0:
-		return a, fmt.Errorf("netem counts microseconds: a delay of %v is not a whole number of them", s.Delay)
+		return a, fmt.Errorf("netem counts microseconds: a delay of %v is not a whole number of them; write one that is, or "+
+			"remove shaper: netem", s.Delay)
 	case s.Rate%8 != 0:
-		return a, fmt.Errorf("netem counts bytes: %d bit/s is not a whole number of bytes per second", s.Rate)
+		return a, fmt.Errorf("netem counts bytes: %d bit/s is not a whole number of bytes per second; write one that is, or "+
+			"remove shaper: netem", s.Rate)
 	}
 	return a, nil
 }

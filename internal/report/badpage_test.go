@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,5 +150,18 @@ func TestPagesOfBadResults(t *testing.T) {
 			}
 			b.Clean(t, "file://")
 		})
+	}
+}
+
+// Of much damage a line has the first, and how much more there is.
+func TestDamageOnOneLine(t *testing.T) {
+	for n, want := range map[int]string{1: "a", 3: "a; b; c", 4: "a; b; c; and 1 more, which edgegauge report lists"} {
+		all := []string{"a", "b", "c", "d"}
+		if got := DamageText(all[:n]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if !slices.Equal(all, []string{"a", "b", "c", "d"}) {
+			t.Errorf("the damage is another now: %v", all)
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (r *Report) Benchfmt(w io.Writer) error {
 	if len(r.Damage) > 0 { // the format has no place for a warning that tools would show
 		return fmt.Errorf("%s: %s; tools would accept these figures as sound; restore the results, or use another format",
-			r.Dir, strings.Join(r.Damage, "; "))
+			r.Dir, DamageText(r.Damage))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "study: %s\nseed: %d\n", benchText(r.Study.Name), r.Study.Design.Seed)

@@ -48,8 +48,9 @@ func TestConnectingCounts(t *testing.T) {
 		{"some connect", study("connection: [keep-alive, per-request]"),
 			"Quickest, connecting included: a keep-alive, 1.00 ms", true, "keep-alive is done", "total time"},
 		{"not measured", study("connection: [keep-alive, per-request]"),
-			"Quickest once connected: a per-request, 901 µs", false, "per-request answers", "RTT"},
-		{"none connects", study("encoding: [json, cbor]"), "Quickest: a json, 1.00 ms", true, "a answers", "RTT"},
+			"Quickest once connected: a per-request, 901 µs", false, "keep-alive takes 1.111 times as long to answer as per-request", "RTT"},
+		{"none connects", study("encoding: [json, cbor]"), "Quickest: a json, 1.00 ms", true,
+			"b takes 2.00 times as long to answer as a", "RTT"},
 	} {
 		r := reportOf(t, times(c.total).write(t, c.file))
 		r.Effects = r.effectsOfAll()

@@ -30,7 +30,7 @@ func TestDirections(t *testing.T) {
 	}
 	// 200 is twice 100, whichever of them is better.
 	for response, want := range map[string]string{"notification_rate": "notification rate of many is 2.0",
-		"throughput": "many answers 2.0", "rtt": "few answers 2.0"} {
+		"throughput": "many answers 2.0", "rtt": "many takes 2.0"} {
 		if got := strings.Join(effectsOf(t, r, response).sentences(0.95, nil), " "); !strings.HasPrefix(got, want) &&
 			!strings.HasPrefix(got, strings.Replace(want, "2.0", "1.9", 1)) {
 			t.Errorf("%s: got %q, want %q", response, got, want)

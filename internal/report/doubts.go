@@ -68,6 +68,17 @@ func (r *Report) leftOutWords() string {
 		lacks[last])
 }
 
+// mostDamage is how much of what has changed is said on one line.
+const mostDamage = 3
+
+// DamageText says on one line what is wrong with results, of much the first.
+func DamageText(damage []string) string {
+	if more := len(damage) - mostDamage; more > 0 {
+		damage = append(slices.Clone(damage[:mostDamage]), fmt.Sprintf("and %d more, which edgegauge report lists", more))
+	}
+	return strings.Join(damage, "; ")
+}
+
 // damage is the warning that stands above everything else.
 func (r *Report) damage() []string {
 	if len(r.Damage) == 0 {

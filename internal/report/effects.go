@@ -384,18 +384,6 @@ func (c LevelContrast) Slowed(confidence float64) bool {
 	return c.Wide > 1 && c.apart(confidence) && !advise.Beyond(c.Comparison, c.Wide)
 }
 
-// doings are what a lower figure means, as "A answers 2 times sooner than B".
-var doings = map[string][2]string{
-	"rtt": {"answers", "sooner"}, "response_time": {"answers", "sooner"}, "total_time": {"is done", "sooner"},
-	"delay":         {"is done", "sooner"},
-	"serialization": {"serializes", "faster"}, "deserialization": {"deserializes", "faster"},
-	"message_size": {"sends messages", "smaller"}, "response_size": {"sends answers", "smaller"},
-	"wire_bytes": {"puts", "fewer bytes on the wire"},
-	"cpu":        {"needs", "less CPU time"}, "energy": {"needs", "less energy"},
-	"energy_gross": {"needs", "less energy (idle included)"}, "trial_energy": {"needs", "less energy in all"},
-	"peak_rss": {"needs", "less memory"}, "throughput": {"answers", "more requests per second"},
-}
-
 // compared is Sentence without the requests that failed.
 func (c LevelContrast) compared(p Panel, confidence float64) string {
 	at := ""
@@ -431,21 +419,21 @@ func (c LevelContrast) compared(p Panel, confidence float64) string {
 	if ok && advise.Differ(c.Strata) && math.IsNaN(c.Published) { // an average would hold nowhere
 		switch w := c.where(); {
 		case len(w.other)+len(w.neither) == 0:
-			return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.best(), do[0],
-				do[1], c.other(), at, c.ratioOf(p), c.perStratum())
+			return fmt.Sprintf("%s %s %s than %s%s; by how much depends on the other factors: ratio %s is %s.", c.best(),
+				do.does, do.better, c.other(), at, c.ratioOf(p), c.perStratum())
 		case len(w.other)+len(w.best) > 0: // else waiting may explain each by itself, and not all together
 			return c.whichWhere(p, at)
 		}
 	}
+	more, less := c.other(), c.best()
+	if moreIsBetter(p.Response) {
+		more, less = less, more
+	}
 	if !ok {
-		more, less := c.other(), c.best()
-		if moreIsBetter(p.Response) {
-			more, less = less, more
-		}
 		return fmt.Sprintf("%s of %s is %s times that of %s%s (%s%s).", words(p.Response), more, ratioText(c.Estimate), less,
 			at, ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 	}
-	return fmt.Sprintf("%s %s %s times %s than %s%s (%s%s).", c.best(), do[0], ratioText(c.Estimate), do[1], c.other(), at,
+	return fmt.Sprintf("%s %s as %s%s (%s%s).", more, fmt.Sprintf(do.times, ratioText(c.Estimate)), less, at,
 		ratioRange(c.Comparison), c.overStrata()+c.alsoPublished())
 }
 

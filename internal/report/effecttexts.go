@@ -220,11 +220,34 @@ func (r *Report) effectsJSON() []effectsJSON {
 	return out
 }
 
-// Sentence says what the contrast means, as "rest answers 2.2 times sooner than soap (2.1 to 2.3; published 2.2)".
+// Sentence says what the contrast means, as "soap takes 2.2 times as long to answer as rest (2.1 to 2.3;
+// published 2.2)".
 func (c LevelContrast) Sentence(p Panel, confidence float64) string {
 	said := c.compared(p, confidence)
 	if c.Fails != "" {
 		said = strings.TrimSuffix(said, ".") + "; yet " + c.Fails + "."
 	}
 	return said
+}
+
+// A doing says what the better figure means, as "A needs less CPU time than B", and how many times the greater one is,
+// as "B needs 2 times as much CPU time as A".
+type doing struct{ does, better, times string }
+
+var doings = map[string]doing{
+	"rtt":             {"answers", "sooner", "takes %s times as long to answer"},
+	"response_time":   {"answers", "sooner", "takes %s times as long to answer"},
+	"total_time":      {"is done", "sooner", "takes %s times as long"},
+	"delay":           {"is done", "sooner", "takes %s times as long"},
+	"serialization":   {"serializes", "faster", "takes %s times as long to serialize"},
+	"deserialization": {"deserializes", "faster", "takes %s times as long to deserialize"},
+	"message_size":    {"sends messages", "smaller", "sends messages %s times as large"},
+	"response_size":   {"sends answers", "smaller", "sends answers %s times as large"},
+	"wire_bytes":      {"puts", "fewer bytes on the wire", "puts %s times as many bytes on the wire"},
+	"cpu":             {"needs", "less CPU time", "needs %s times as much CPU time"},
+	"energy":          {"needs", "less energy", "needs %s times as much energy"},
+	"energy_gross":    {"needs", "less energy (idle included)", "needs %s times as much energy (idle included)"},
+	"trial_energy":    {"needs", "less energy in all", "needs %s times as much energy in all"},
+	"peak_rss":        {"needs", "less memory", "needs %s times as much memory"},
+	"throughput":      {"answers", "more requests per second", "answers %s times as many requests per second"},
 }

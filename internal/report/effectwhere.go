@@ -71,9 +71,11 @@ func (c LevelContrast) whichWhere(p Panel, at string) string {
 	do, ok := doings[p.Response]
 	switch {
 	case ok && len(w.other) == 0 && len(w.best) > 0:
-		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.best(), do[0], do[1], c.other(), at, strataText(w.best), rest)
+		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.best(), do.does, do.better, c.other(), at, strataText(w.best),
+			rest)
 	case ok && len(w.best) == 0 && len(w.other) > 0:
-		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.other(), do[0], do[1], c.best(), at, strataText(w.other), rest)
+		return fmt.Sprintf("%s %s %s than %s%s at %s%s.", c.other(), do.does, do.better, c.best(), at, strataText(w.other),
+			rest)
 	}
 	var where []string
 	if len(w.best) > 0 {

@@ -104,8 +104,8 @@ func TestSentencesDecideNothingThatWaitingMayExplain(t *testing.T) {
 	c := LevelContrast{Factor: "ip", Best: "ipv4", Other: "ipv6", PHolm: 1e-6, Wide: 1.38, Published: math.NaN(),
 		Comparison: stat.Comparison{Estimate: 1.44, Lo: 1.4, Hi: 1.48},
 		Strata:     []advise.Stratum{at("rest", 1.3, 1.25, 1.35), at("soap", 1.6, 1.37, 1.86)}}
-	const all = "ipv4 answers 1.440 times sooner than ipv6 (1.400 to 1.480; not the same everywhere: 1.300 (1.250 to 1.350) " +
-		"at rest, 1.600 (1.370 to 1.860) at soap)."
+	const all = "ipv6 takes 1.440 times as long to answer as ipv4 (1.400 to 1.480; not the same everywhere: 1.300 " +
+		"(1.250 to 1.350) at rest, 1.600 (1.370 to 1.860) at soap)."
 	if got := c.Sentence(Panel{Side: measure.Client, Response: "rtt", Unit: "s"}, 0.95); got != all {
 		t.Errorf("got %s, want %s", got, all)
 	}

@@ -59,7 +59,7 @@ func PastOf(r *Report, c *Confirms) Past {
 		}
 	}
 	if len(r.Damage) > 0 {
-		p.Failed = strings.Join(r.Damage, "; ")
+		p.Failed = DamageText(r.Damage)
 		return p
 	}
 	if c != nil {

@@ -36,13 +36,35 @@ func TestSentencesNameTheFactorOfANumber(t *testing.T) {
 	c := LevelContrast{Factor: "n", Best: "10", Other: "1000", Wide: 1, Published: math.NaN(), PHolm: 1e-6,
 		Comparison: stat.Comparison{Estimate: 92.8, Lo: 46.9, Hi: 183}}
 	p := Panel{measure.Client, "serialization", "s"}
-	if got, want := c.Sentence(p, 0.95), "n 10 serializes 92.8 times faster than n 1000 (46.9 to 183)."; got != want {
+	if got, want := c.Sentence(p, 0.95), "n 1000 takes 92.8 times as long to serialize as n 10 (46.9 to 183)."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	c = LevelContrast{Factor: "stack", Best: "rest", Other: "soap", Wide: 1, Published: math.NaN(), Disagree: true}
 	want := "Which of rest and soap has the lower peak RSS (at the server) depends on the other factors: "
 	if got := c.Sentence(Panel{measure.Server, "peak_rss", "B"}, 0.95); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A ratio is that of the greater figure, of whom it is said: "times less" means nothing that is certain.
+func TestSentencesSayHowManyTimesAsMuch(t *testing.T) {
+	for response, want := range map[string]string{
+		"cpu":        "rest needs 1.643 times as much CPU time as coap (1.600 to 1.700).",
+		"peak_rss":   "rest needs 1.643 times as much memory as coap (1.600 to 1.700).",
+		"wire_bytes": "rest puts 1.643 times as many bytes on the wire as coap (1.600 to 1.700).",
+		"throughput": "coap answers 1.643 times as many requests per second as rest (1.600 to 1.700).",
+		"total_time": "rest takes 1.643 times as long as coap (1.600 to 1.700).",
+	} {
+		c := LevelContrast{Factor: "stack", Best: "coap", Other: "rest", Wide: 1, Published: math.NaN(), PHolm: 1e-6,
+			Comparison: stat.Comparison{Estimate: 1.643, Lo: 1.6, Hi: 1.7}}
+		if got := c.Sentence(Panel{measure.Client, response, ""}, 0.95); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for response, do := range doings {
+		if !strings.Contains(do.times, "%s times as ") {
+			t.Errorf("%s: %q", response, do.times)
+		}
 	}
 }
 

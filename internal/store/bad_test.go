@@ -215,6 +215,10 @@ func TestResumingAnotherStudyIsRefused(t *testing.T) {
 			"requests was 100, is 200"},
 		"a value by an override": {func(h *Header) { h.Overrides = []string{"requests=200"} },
 			"requests was 100, is 200"},
+		"another name, whatever else differs": {func(h *Header) {
+			h.Study = bytes.Replace(h.Study, []byte("study: "), []byte("study: un"), 1)
+			h.Overrides = []string{"requests=200"}
+		}, "results of another study, "},
 		"an override without effect": {func(h *Header) { h.Overrides = []string{"requests=100"} }, ""},
 		"a new value": {func(h *Header) { h.Study = append(h.Study, "link: nb-iot\n"...) },
 			`link was absent, is "nb-iot"`},

@@ -72,15 +72,13 @@ func grows(key string) bool {
 // compareStudy refuses to resume another study, naming what changed, and says whether it may ask
 // for more than before. Comments, order and layout of the file may change.
 func (s *Store) compareStudy(h Header) (asksMore bool, err error) {
-	old, overrides, err := s.Study()
+	was, is, err := s.bothSettings(h)
 	if err != nil {
 		return false, err
 	}
-	old = []byte(study.Redact(string(old))) // as results are kept now
-	for i := range overrides {
-		overrides[i] = study.Redact(overrides[i])
+	if err := s.named(was, is); err != nil {
+		return false, err
 	}
-	was, is := settings(old, overrides), settings(h.Study, h.Overrides)
 	var changed []string
 	for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
 		switch {
@@ -97,6 +95,36 @@ func (s *Store) compareStudy(h Header) (asksMore bool, err error) {
 	return false, fail(ErrChanged,
 		"%s: started with a different study: %s; change it back, or run into a new directory", s.dir,
 		strings.Join(changed, "; "))
+}
+
+// Named refuses results of a study that has another name, whatever else differs.
+func (s *Store) Named(h Header) error {
+	was, is, err := s.bothSettings(h)
+	if err != nil {
+		return err
+	}
+	return s.named(was, is)
+}
+
+func (s *Store) named(was, is map[string]string) error {
+	if was["study"] == is["study"] {
+		return nil
+	}
+	return fail(ErrChanged, "%s: results of another study, %s, not of %s; run into another directory", s.dir,
+		orAbsent(was["study"]), orAbsent(is["study"]))
+}
+
+// bothSettings are the settings of the study that the results are of, and those of h.
+func (s *Store) bothSettings(h Header) (was, is map[string]string, err error) {
+	old, overrides, err := s.Study()
+	if err != nil {
+		return nil, nil, err
+	}
+	old = []byte(study.Redact(string(old))) // as results are kept now
+	for i := range overrides {
+		overrides[i] = study.Redact(overrides[i])
+	}
+	return settings(old, overrides), settings(h.Study, h.Overrides), nil
 }
 
 // extendPlan adds the blocks that the plan of h has and the recorded one has

@@ -3,10 +3,12 @@ package store
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -196,6 +198,7 @@ func (s *Store) checkRows(note func(error)) error {
 		return s.word(err)
 	}
 	defer rows.Close()
+	var edited []AttemptID
 	for rows.Next() {
 		var trial, attempt int
 		var treatment string
@@ -211,12 +214,24 @@ func (s *Store) checkRows(note func(error)) error {
 			own = nil
 		}
 		if want == nil || digestRows(state, treatment, on, own, quality) != *want {
-			note(fail(ErrEdited,
-				"%s: the rows of trial %d, attempt %d, were changed since the lab wrote them; restore the ledger from a copy",
-				s.path(ledgerFile), trial, attempt))
+			edited = append(edited, AttemptID{trial, attempt})
 		}
 	}
+	note(s.editedRows(edited))
 	return s.word(rows.Err())
+}
+
+// editedRows says once that rows of attempts, in order, were changed.
+func (s *Store) editedRows(all []AttemptID) error {
+	if len(all) == 0 {
+		return nil
+	}
+	whose := fmt.Sprintf("trial %d, attempt %d,", all[0].Trial, all[0].Attempt)
+	if n := len(slices.CompactFunc(slices.Clone(all), func(a, b AttemptID) bool { return a.Trial == b.Trial })); n > 1 {
+		whose = fmt.Sprintf("%d trials, the first of them %s", n, whose)
+	}
+	return fail(ErrEdited, "%s: the rows of %s were changed since the lab wrote them; restore the ledger from a copy",
+		s.path(ledgerFile), whose)
 }
 
 // checkStrangers finds raw files the ledger does not know: whoever reads

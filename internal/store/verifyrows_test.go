@@ -24,3 +24,19 @@ func TestLedgersOlderThanRunDigests(t *testing.T) {
 		t.Errorf("got %v, want run 2 found", bad)
 	}
 }
+
+// Of many trials whose rows were changed it is said once, with their number: nobody reads a line for each.
+func TestEditedRowsAreSaidOnce(t *testing.T) {
+	for where, want := range map[string]string{
+		" WHERE trial = 2": "the rows of trial 2, attempt 1, were changed",
+		"":                 "the rows of 2 trials, the first of them trial 1, attempt 1, were changed",
+	} {
+		dir := finished(t)
+		execSQL(t, dir, "UPDATE results SET mean = mean / 2"+where)
+		s := must[*Store](t)(OpenReadOnly(dir))
+		if bad := s.Verify(); len(bad) != 1 || !errors.Is(bad[0], ErrEdited) || !strings.Contains(bad[0].Error(), want) {
+			t.Errorf("%q: got %v, want %q", where, bad, want)
+		}
+		ok(t, s.Close())
+	}
+}

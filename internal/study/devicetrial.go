@@ -61,9 +61,9 @@ func (t *candidate) noticed() {
 			"write a longer duration, with time to recover", "duration", "outage")
 	case t.wants("recovery_time") && sum(ends, t.calm()) > lasts:
 		t.complain(fmt.Sprintf("the outage ends at %s and the trial at %s: devices have recovered when they have been up "+
-			"for %s", DurationText(ends), DurationText(lasts), DurationText(t.calm())), fmt.Sprintf("write a duration above "+
-			"%s, with time to recover, or name responses without recovery_time", DurationText(sum(ends, t.calm()))),
-			"duration", "outage")
+			"for %s", DurationText(ends), DurationText(lasts), DurationText(t.calm())), fmt.Sprintf("write a duration of "+
+			"%s or more, with time to recover, or name responses without recovery_time",
+			DurationText(sum(ends, t.calm()))), "duration", "outage")
 	case p.Phase == "random" && !p.Observes() && !p.alive():
 		t.met(cut / float64(p.Devices))
 	}

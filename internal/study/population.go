@@ -289,7 +289,7 @@ func (t *candidate) population() bool {
 	}
 	for _, k := range notWithDevices {
 		if t.has(k) {
-			t.complain(fmt.Sprintf("devices with %s: when a device sends is its period's", k), "remove "+k, "devices", k)
+			t.complain(fmt.Sprintf("devices send once per period, so %s cannot be given", k), "remove "+k, "devices", k)
 			return false
 		}
 	}

@@ -64,9 +64,9 @@ func TestDevices(t *testing.T) {
 func TestDevicesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "devices without a period",
-		"period: 60s\nrate: 10\n":       "devices with rate",
-		"period: 60s\nrequests: 10\n":   "devices with requests",
-		"period: 60s\nconcurrency: 2\n": "devices with concurrency",
+		"period: 60s\nrate: 10\n":       "so rate cannot be given; remove rate",
+		"period: 60s\nrequests: 10\n":   "devices send once per period, so requests cannot be given; remove requests",
+		"period: 60s\nconcurrency: 2\n": "so concurrency cannot",
 		"period: 60s\nlink: {delay: 5ms, shaper: netem}\n":             "without netem",
 		"period: 60s\nip: ipv6\n":                                      "write ip: ipv4",
 		"period: 60s\nobserve: 5m\noptions: {observe: on}\nip: ipv6\n": "write ip: ipv4",
@@ -185,12 +185,12 @@ func TestDevicesThatWouldBeOthers(t *testing.T) {
 		{"stack: rest\noutage: {at: 30s, for: 30s}\n", "not before the trial, 1m"},
 		{"stack: mqtt\noutage: {at: 50s, for: 11s}\nresponses: [sent_rate]\n", ""}, // all are on after 2 s
 		{"stack: mqtt\noutage: {at: 50s, for: 12s}\nresponses: [sent_rate]\n", "not before the trial, 1m2s"},
-		{"stack: rest\nduration: 25s\noutage: {at: 10s, for: 10s}\n", "above 30s, with time to recover"},
+		{"stack: rest\nduration: 25s\noutage: {at: 10s, for: 10s}\n", "a duration of 30s or more, with time to recover"},
 		{"stack: rest\nduration: 30s\noutage: {at: 10s, for: 10s}\n", ""},
 		{"stack: rest\nduration: 25s\noutage: {at: 10s, for: 10s}\nresponses: [sent_rate]\n", ""},
 		// What waits for 30 s says after 30 s that the outage lost it.
 		{"stack: rest\nduration: 50s\noutage: {at: 10s, for: 10s}\ntimeouts: {request: 30s}\n", "up for 31s; write a " +
-			"duration above 51s"},
+			"duration of 51s or more"},
 		{"stack: rest\nduration: 51s\noutage: {at: 10s, for: 10s}\ntimeouts: {request: 30s}\n", ""},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1%}\n", "cuts off 1% of the devices, and recovery_time"},
 		{"stack: rest\nduration: 2m\noutage: {for: 9s, share: 1.1%}\n", ""},

@@ -60,6 +60,9 @@ func (r *reader) text(what string, n *node) (string, bool) {
 // plainName: what may be a level, a column and part of a file name.
 var plainName = newForm(`^[\pL\pN_./@:+-][\pL\pN_./@:+ =%,-]*$`, 200)
 
+// plainSigns are the signs that a name may have, as a message lists them.
+const plainSigns = ". _ - / : @ + = % ,"
+
 // A form is what a text looks like, and its most characters. Note: counted by
 // the expression itself, {0,199}, they took 8 MB and 6 ms of every process of
 // this program, supervisors and agents included.
@@ -90,12 +93,16 @@ func (r *reader) name(what string, n *node) (string, bool) {
 	if !r.scalar(what, n, "a name") {
 		return "", false
 	}
+	advice := "use letters, digits, spaces and any of " + plainSigns + " on one line"
+	if plainName.MatchString("a" + n.text) {
+		advice = "begin it with a letter, a digit or any of . _ - / : @ +"
+	}
 	switch {
 	case n.tag == "!!str" && plainName.MatchString(n.text):
 		return n.text, true
 	case n.tag == "!!str":
 		r.fail(n.pos, fmt.Sprintf("%s %q is not a name", what, n.text),
-			plainName.advice(n.text, "use letters, digits and any of . _ - / : @ + on one line"))
+			plainName.advice(n.text, advice))
 	default:
 		r.fail(n.pos, fmt.Sprintf("%s %s is %s, not a name", what, n.text, tagWord(n.tag)),
 			fmt.Sprintf("write %q, between quotes, if it is one", n.text))

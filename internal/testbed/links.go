@@ -41,7 +41,7 @@ func (x *assembly) openLinks() {
 				"name another link", "link")
 		}
 		if err := l.Check(); err != nil {
-			x.fault(t, err.Error(), "name another link", "link")
+			x.fault(t, err.Error(), "", "link")
 		}
 		x.lab.Links[text] = l
 	}

@@ -31,6 +31,9 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 	if err := e.chooseResults(r, h, facts); err != nil {
 		return err
 	}
+	if err := sameName(e.Dir, h); err != nil {
+		return err
+	}
 	if changed := changedSince(e.Dir, facts); changed != nil {
 		return fmt.Errorf("%s was measured with %s: results of two programs must not be mixed, nor those of two machines or "+
 			"links; use the original ones, or run into a new directory",
@@ -59,6 +62,16 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 	}
 	x.lab.Same, err = x.watchStacks(facts)
 	return err
+}
+
+// sameName refuses results of a study with another name. What else is wrong with them, the store says.
+func sameName(dir string, h store.Header) error {
+	s, err := store.OpenReadOnly(dir)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	return s.Named(h)
 }
 
 // chooseResults names the results directory.

@@ -1,8 +1,11 @@
 package testbed
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/study"
@@ -33,7 +36,7 @@ func NewScratch(base string) (*Scratch, error) {
 		err = os.Chmod(s.Dir, 0o711) // a stack's program may change its user: Apache does
 	}
 	if err != nil {
-		return nil, fmt.Errorf("temporary files: %w; %s", err, elsewhere)
+		return nil, fmt.Errorf("temporary files: %w; %s", err, elsewhere(err))
 	}
 	return s, nil
 }
@@ -46,11 +49,22 @@ func (x *assembly) seeTemporary() {
 	}
 	if err != nil {
 		x.faults = append(x.faults, study.Error{Pos: study.Pos{File: x.plan.Study.File},
-			What: "temporary files: " + err.Error(), Advice: elsewhere, Here: true})
+			What: "temporary files: " + err.Error(), Advice: elsewhere(err), Here: true})
 	}
 }
 
-const elsewhere = "free space there, or set TMPDIR to another folder"
+// elsewhere is what helps where a folder for temporary files cannot be used.
+func elsewhere(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "make that folder, or set TMPDIR to one that exists"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "set TMPDIR to a folder"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "set TMPDIR to a folder where you may write"
+	}
+	return "free space there, or set TMPDIR to another folder"
+}
 
 // Close removes the folder.
 func (s *Scratch) Close() error {

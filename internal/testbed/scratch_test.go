@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -59,5 +60,32 @@ func TestScratchOfDeadLabsIsSwept(t *testing.T) {
 	}
 	if _, err := os.Stat(one.Dir); err == nil {
 		t.Errorf("%s is still there", one.Dir)
+	}
+}
+
+// Where no temporary files can be made, the advice is one that helps.
+func TestScratchSaysWhatHelps(t *testing.T) {
+	base := t.TempDir()
+	file := filepath.Join(base, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		filepath.Join(base, "none"): "; make that folder, or set TMPDIR to one that exists",
+		file:                        "; set TMPDIR to a folder",
+	} {
+		if s, err := NewScratch(dir); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v %v, want %q", dir, s, err, want)
+		}
+	}
+	for errno, want := range map[syscall.Errno]string{
+		syscall.ENOSPC: "free space there, or set TMPDIR to another folder",
+		syscall.EDQUOT: "free space there, or set TMPDIR to another folder",
+		syscall.EACCES: "set TMPDIR to a folder where you may write",
+		syscall.EROFS:  "set TMPDIR to a folder where you may write",
+	} {
+		if got := elsewhere(&os.PathError{Op: "mkdir", Path: base, Err: errno}); got != want {
+			t.Errorf("%v: got %q, want %q", errno, got, want)
+		}
 	}
 }
