@@ -47,6 +47,7 @@ type Contrast struct {
 	Allowance float64
 	Warnings  []string
 
+	exact bool   // equal values are the truth itself, see measure.Response.Exact
 	zeros *zeros // the values, where some are 0, so that there is no Ratio; nil: none is
 }
 
@@ -193,7 +194,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	c := Contrast{Treatment: new.Name(), Levels: new.Levels, Side: new.Side, Response: new.Response, Unit: new.Unit,
 		Figure: figure, PHolm: math.NaN(), Change: Unknown,
 		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: none(), MeanRatio: none(),
-		Allowance: Allowance(old.Waiting, new.Waiting)}
+		Allowance: Allowance(old.Waiting, new.Waiting), exact: old.exact() && new.exact()}
 	a, err := old.values(figure)
 	if err != nil {
 		c.Doubt = "old: " + err.Error()
@@ -393,7 +394,7 @@ func gone(old, new []Series, conditions []Condition) []Outcome {
 // sameAgainst judges a condition on a figure that did not change at all, and has
 // no logarithm: 0 before and 0 after.
 func sameAgainst(k Condition) stat.Verdict {
-	if k.Less == (1 < k.Bound) && k.Bound != 1 {
+	if k.Less == (1 < k.Bound) && k.Bound != 1 || k.At && k.Bound == 1 {
 		return stat.Confirmed
 	}
 	return stat.Contradicted
