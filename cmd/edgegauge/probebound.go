@@ -202,8 +202,8 @@ func judgeAll(bounds []bound, all []figures, confidence float64) []judged {
 	}
 	for i, p := range stat.Holm(ps) {
 		if j := &out[i]; j.Verdict != stat.Undecided && p >= 1-confidence {
-			j.doubt(fmt.Sprintf("by itself this is decided (p %.2g), but not among all conditions that are judged at once "+
-				"(p %.2g); more --runs would decide", j.p, p))
+			j.doubt(fmt.Sprintf("alone this would be decided (p %.2g), but several conditions are judged at once, so that each "+
+				"needs stronger evidence (p %.2g among all); more --runs would decide", j.p, p))
 		}
 	}
 	t := totalOf(all)

@@ -76,6 +76,8 @@ type Outcome struct {
 	Parts     []Part
 	Spikes    Spikes
 	Doubt     Doubt // where it is undecided
+
+	idle float64 // its p by itself if no program had waited for a CPU, where some did; else NaN
 }
 
 // A Comparison is what became of everything that both results have.
@@ -340,8 +342,15 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			if !ok || !k.Matches(b) || b.Floor {
 				continue
 			}
-			o := Outcome{Condition: k, Contrast: contrast(a, b, k.Figure, confidence), Verdict: stat.Undecided}
+			o := Outcome{Condition: k, Contrast: contrast(a, b, k.Figure, confidence), Verdict: stat.Undecided,
+				idle: math.NaN()}
 			o.test(a, b, confidence)
+			if o.Contrast.Allowance > 1 {
+				quiet := Outcome{Condition: k, Contrast: o.Contrast}
+				quiet.Contrast.Allowance = 1
+				quiet.test(a, b, confidence)
+				o.idle = quiet.p(alpha)
+			}
 			out, ps = append(out, o), append(ps, o.p(alpha))
 		}
 		if len(out) == n {
