@@ -19,6 +19,7 @@ type bound struct {
 	figure string // response, rtt, failures or rate
 	of     string // mean, max or p99.9 of the times; share or number of the failures
 	less   bool
+	equal  bool    // by at itself, too, which matters for facts
 	at     float64 // s, 1/s, or as failures are counted
 }
 
@@ -55,7 +56,7 @@ func parseBound(text string) (bound, error) {
 	}
 	b.less = text[at] == '<'
 	at++
-	if strings.HasPrefix(text[at:], "=") { // beyond doubt, there is no difference
+	if b.equal = strings.HasPrefix(text[at:], "="); b.equal {
 		at++
 	}
 	skip()
@@ -201,8 +202,8 @@ func judgeAll(bounds []bound, all []figures, confidence float64) []judged {
 	}
 	for i, p := range stat.Holm(ps) {
 		if j := &out[i]; j.Verdict != stat.Undecided && p >= 1-confidence {
-			j.doubt(fmt.Sprintf("by itself this is decided (p %.2g), but not among all conditions that are judged at once "+
-				"(p %.2g); more --runs would decide", j.p, p))
+			j.doubt(fmt.Sprintf("alone this would be decided (p %.2g), but several conditions are judged at once, so that each "+
+				"needs stronger evidence (p %.2g among all); more --runs would decide", j.p, p))
 		}
 	}
 	t := totalOf(all)
@@ -343,7 +344,12 @@ func (b bound) unit() string {
 }
 
 // met reports whether v is beyond the bound.
-func (b bound) met(v float64) bool { return b.less && v < b.at || !b.less && v > b.at }
+func (b bound) met(v float64) bool {
+	if advise.SameFigure(v, b.at) {
+		return b.equal
+	}
+	return v < b.at == b.less
+}
 
 // fact judges a value that has no interval.
 func (b bound) fact(v float64, why string) judged {

@@ -17,7 +17,7 @@ import (
 func TestBoundsOfProbe(t *testing.T) {
 	for text, want := range map[string]bound{
 		"p99>20ms":            {figure: "response", of: "p99", at: 0.02},
-		" rtt.p99.9 >= 1.5 s": {figure: "rtt", of: "p99.9", at: 1.5},
+		" rtt.p99.9 >= 1.5 s": {figure: "rtt", of: "p99.9", equal: true, at: 1.5},
 		"median<300us":        {figure: "response", of: "p50", less: true, at: 300e-6},
 		"response.max>1min":   {figure: "response", of: "max", at: 60},
 		"failures>0":          {figure: "failures", of: "number"},
@@ -102,6 +102,19 @@ func TestConditionsOfProbe(t *testing.T) {
 	if got := judgeAll([]bound{b}, runsOf(0, 10*ms), 0.95)[0]; got.Verdict != stat.Undecided ||
 		*got.Value != 0.01 || !strings.Contains(got.Why, "one run has no interval") {
 		t.Errorf("one run: got %s", got)
+	}
+	for text, want := range map[string]stat.Verdict{
+		"failures>=2": stat.Confirmed, "failures>2": stat.Contradicted, "failures<=2": stat.Confirmed,
+		"failures<2": stat.Contradicted, "failures>=3": stat.Contradicted, "max>=10ms": stat.Confirmed,
+		"max>10ms": stat.Contradicted,
+	} {
+		b, err := parseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.held(runsOf(1, 10*ms, 10*ms), 0.95); got.Verdict != want {
+			t.Errorf("%s, of 2 failures, 10 ms at most: got %s, want %s", text, got, want)
+		}
 	}
 	b, _ = parseBound("failures>5%")
 	if got := judgeAll([]bound{b}, runsOf(10, ms, ms), 0.95)[0]; got.Verdict != stat.Confirmed ||

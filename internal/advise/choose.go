@@ -400,6 +400,9 @@ func judgeChecks(cs []Candidate, confidence float64) {
 	own := alpha / float64(max(1, len(claims))) // of one claim
 	for i, v := range stat.Judge(claims, alpha) {
 		k, doubt := of[i], ""
+		if at := k.Requirement.atBound(figures[i]); at != "" {
+			v = at
+		}
 		if v != stat.Undecided {
 			if doubt = k.Requirement.ofFewRequests(figures[i], own); doubt != "" {
 				v = stat.Undecided

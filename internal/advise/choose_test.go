@@ -137,7 +137,7 @@ func TestChooseOnBadFigures(t *testing.T) {
 	// Values that never vary are judged by their value.
 	c, err = Choose([]Series{series("a", "message_size", 10, 10, 10), series("b", "message_size", 11, 11, 11)},
 		[]Objective{{Term: mustTerm(t, "message_size")}}, []Condition{mustRequire(t, "message_size < 11B")}, 0.95)
-	if err != nil || c.Candidates[0].Meets != stat.Confirmed || c.Candidates[1].Meets != stat.Undecided ||
+	if err != nil || c.Candidates[0].Meets != stat.Confirmed || c.Candidates[1].Meets != stat.Contradicted ||
 		c.Candidates[1].Noise {
 		t.Errorf("constant: %+v, %v", c.Candidates, err)
 	}

@@ -61,3 +61,35 @@ func (c *Choice) telling(all []Series, objective int) func(i, j int) bool {
 		return wide == 1 || pairs.Log && Beyond(r, wide)
 	}
 }
+
+// Rivals are the candidates that may meet the requirements, too, and are better than the best of those that surely do,
+// or may be: they rank behind it only since nobody knows whether they meet them.
+func (c Choice) Rivals() (better, perhaps []Candidate) {
+	best, ok := c.Best()
+	if !ok {
+		return nil, nil
+	}
+	for _, x := range c.Candidates[1:] {
+		if x.Meets != stat.Undecided || x.Same && !c.betterBeside(x, best) {
+			continue
+		}
+		is, more := c.better(x, best, 0), x.Ratio.Estimate > x.Ratio.Even()
+		switch sure := !x.Noise && !x.Odd && is == (more == c.Objectives[0].Maximize); {
+		case !sure:
+			perhaps = append(perhaps, x)
+		case is:
+			better = append(better, x)
+		}
+	}
+	return better, perhaps
+}
+
+// betterBeside reports whether a is better than b in an objective beside the first.
+func (c *Choice) betterBeside(a, b Candidate) bool {
+	for k := range c.Objectives[1:] {
+		if c.better(a, b, k+1) {
+			return true
+		}
+	}
+	return false
+}

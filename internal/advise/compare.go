@@ -47,6 +47,7 @@ type Contrast struct {
 	Allowance float64
 	Warnings  []string
 
+	exact bool   // equal values are the truth itself, see measure.Response.Exact
 	zeros *zeros // the values, where some are 0, so that there is no Ratio; nil: none is
 }
 
@@ -75,6 +76,8 @@ type Outcome struct {
 	Parts     []Part
 	Spikes    Spikes
 	Doubt     Doubt // where it is undecided
+
+	idle float64 // its p by itself if no program had waited for a CPU, where some did; else NaN
 }
 
 // A Comparison is what became of everything that both results have.
@@ -206,7 +209,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	c := Contrast{Treatment: new.Name(), Levels: new.Levels, Side: new.Side, Response: new.Response, Unit: new.Unit,
 		Figure: figure, PHolm: math.NaN(), Change: Unknown,
 		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: none(), MeanRatio: none(),
-		Allowance: Allowance(old.Waiting, new.Waiting)}
+		Allowance: Allowance(old.Waiting, new.Waiting), exact: old.exact() && new.exact()}
 	a, err := old.values(figure)
 	if err != nil {
 		c.Doubt = "old: " + err.Error()
@@ -352,8 +355,15 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			if !ok || !k.Matches(b) || b.Floor {
 				continue
 			}
-			o := Outcome{Condition: k, Contrast: contrast(a, b, k.Figure, confidence), Verdict: stat.Undecided}
+			o := Outcome{Condition: k, Contrast: contrast(a, b, k.Figure, confidence), Verdict: stat.Undecided,
+				idle: math.NaN()}
 			o.test(a, b, confidence)
+			if o.Contrast.Allowance > 1 {
+				quiet := Outcome{Condition: k, Contrast: o.Contrast}
+				quiet.Contrast.Allowance = 1
+				quiet.test(a, b, confidence)
+				o.idle = quiet.p(alpha)
+			}
 			out, ps = append(out, o), append(ps, o.p(alpha))
 		}
 		if len(out) == n {
@@ -406,7 +416,7 @@ func gone(old, new []Series, conditions []Condition) []Outcome {
 // sameAgainst judges a condition on a figure that did not change at all, and has
 // no logarithm: 0 before and 0 after.
 func sameAgainst(k Condition) stat.Verdict {
-	if k.Less == (1 < k.Bound) && k.Bound != 1 {
+	if k.Less == (1 < k.Bound) && k.Bound != 1 || k.At && k.Bound == 1 {
 		return stat.Confirmed
 	}
 	return stat.Contradicted

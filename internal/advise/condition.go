@@ -78,6 +78,7 @@ func (t Term) Matches(s Series) bool {
 type Condition struct {
 	Term
 	Less   bool    // below Bound, else above
+	At     bool    // or at Bound, which matters where a figure is exact
 	Bound  float64 // in the response's unit; of a change, the ratio
 	Change bool    // the bound is on new over old
 	Tails  bool    // no figure is named: the bound is on the mean, and tails and spikes count
@@ -163,7 +164,7 @@ func parse(text, example string) (c Condition, value float64, unit string, err e
 	if value, err = strconv.ParseFloat(m[3], 64); err != nil {
 		return c, 0, "", fmt.Errorf("%q: %q is not a number", text, m[3])
 	}
-	c.Less, c.Text = m[2][0] == '<', strings.TrimSpace(text)
+	c.Less, c.At, c.Text = m[2][0] == '<', len(m[2]) == 2, strings.TrimSpace(text)
 	c.Tails = !slices.ContainsFunc(stats, func(figure string) bool { return strings.HasSuffix(m[1], "."+figure) })
 	return c, value, m[4], nil
 }

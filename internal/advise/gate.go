@@ -100,6 +100,12 @@ func (o *Outcome) detect(old, new Series, confidence float64) {
 // a CPU must not explain.
 func (o *Outcome) part(name string, ratio stat.Comparison) {
 	met, excluded := o.ps(ratio.Beyond)
+	if o.exactlyAt(ratio) {
+		met, excluded = 1, 0
+		if o.Condition.At {
+			met, excluded = 0, 1
+		}
+	}
 	o.Parts = append(o.Parts, Part{Name: name, Ratio: ratio, Met: met, Excluded: excluded})
 }
 

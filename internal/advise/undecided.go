@@ -17,6 +17,8 @@ const (
 	Waited Why = "waited"
 	// Tails: all that must exclude the condition does, but what Open names is on the bad side.
 	Tails Why = "tails"
+	// Widened: the intervals by themselves decide it, and not with what waiting for a CPU may explain beside them.
+	Widened Why = "widened"
 	// Together: by itself it is decided, but not among all that is judged at once.
 	Together Why = "together"
 	// Straddles: the intervals of the parts that Open names contain the bound.
@@ -58,6 +60,9 @@ func (o *Outcome) doubt(holm, alpha, own float64) Doubt {
 		d.Why, d.Open = Together, o.Parts
 	case tails:
 		d.Why = Tails
+	case o.idle < alpha:
+		d.Why, d.P = Widened, o.idle
+		return d
 	}
 	d.Needed = o.needed(d.Open, alpha, own)
 	return d
@@ -130,13 +135,27 @@ func (o *Outcome) bad(p Part) bool {
 	return p.Name == spikesPart || (p.Ratio.Estimate < o.Condition.Bound) == o.Condition.Less
 }
 
+// edge is what the ratio of a part must lie beyond, above or below, to decide it: the bound, with what waiting for a
+// CPU may explain.
+func (o *Outcome) edge(p Part) (bound float64, above bool) {
+	wide := max(1, o.Contrast.Allowance)
+	if o.bad(p) != o.Condition.Less {
+		return o.Condition.Bound * wide, true
+	}
+	return o.Condition.Bound / wide, false
+}
+
 // neededBy is how many trials a side would decide one part.
 func (o *Outcome) neededBy(p Part, own float64) int {
 	if p.Name != spikesPart {
 		if n, ok := p.Ratio.Ticks(own); ok {
 			return n
 		}
-		return needed(p.Ratio.SD(), p.Ratio.DF, p.Ratio.Gap(o.Condition.Bound), own)
+		edge, above := o.edge(p)
+		if p.Ratio.Estimate > edge != above {
+			return 0
+		}
+		return needed(p.Ratio.SD(), p.Ratio.DF, p.Ratio.Gap(edge), own)
 	}
 	s := o.Spikes
 	per := max(s.Trials[0], s.Trials[1])

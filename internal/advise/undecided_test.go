@@ -80,6 +80,92 @@ func TestWhyUndecided(t *testing.T) {
 	}
 }
 
+// Where the interval excludes the bound, and only what waiting for a CPU may explain reaches it, waiting is what keeps
+// the condition undecided, and no number of trials is told; where the interval contains the bound, that does. A number
+// that is told lets the ratio pass what waiting may explain, too.
+func TestWaitingThatReachesTheBound(t *testing.T) {
+	const waiting = 0.4
+	wide := Allowance(waiting, waiting)
+	alike := []float64{10, 10.6, 9.4, 10.2, 9.8, 10}
+	times := func(f float64, xs []float64, waits float64) Series {
+		var out []float64
+		for _, x := range xs {
+			out = append(out, f*x)
+		}
+		s := series("A", "rtt", out...)
+		s.Waiting = waits
+		return s
+	}
+	for _, tt := range []struct {
+		what  string
+		times float64
+		bound float64
+		less  bool
+		waits float64
+		why   Why
+	}{
+		{"alike, slower than the allowance", 1, 1.01 * wide, false, waiting, Widened},
+		{"slower by more than the allowance", 1.51 * wide, 1.5, false, waiting, Widened},
+		{"alike, quicker than the allowance", 1, 1 / (1.01 * wide), true, waiting, Widened},
+		{"quicker by more than the allowance", 1 / (1.51 * wide), 1 / 1.5, true, waiting, Widened},
+		{"idle, about the bound", 1, 1.02, false, 0, Straddles},
+		{"about the bound", 1, 1.02, false, waiting, Waited},
+	} {
+		k := mustChange(t, "rtt > 5%")
+		k.Bound, k.Less, k.Tails = tt.bound, tt.less, false
+		c, err := Compare([]Series{times(1, alike, tt.waits)}, []Series{times(tt.times, alike, tt.waits)}, []Condition{k},
+			0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := c.Outcomes[0]
+		if o.Verdict != stat.Undecided || o.Doubt.Why != tt.why || tt.why != Straddles && o.Doubt.Needed != 0 {
+			t.Errorf("%s: got %s, %+v", tt.what, o.Verdict, o.Doubt)
+		}
+	}
+
+	// Few and wide trials that waited: as many as are told decide, with the waiting.
+	few := []float64{8, 10, 12.5}
+	k := mustChange(t, "rtt.mean > 5%")
+	judge := func(xs []float64) Outcome {
+		c, err := Compare([]Series{times(1, xs, 0.15)}, []Series{times(0.8, xs, 0.15)}, []Condition{k}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Outcomes[0]
+	}
+	o := judge(few)
+	if o.Verdict != stat.Undecided || o.Doubt.Why != Straddles || o.Doubt.Needed == 0 {
+		t.Fatalf("few and wide: %s, %+v", o.Verdict, o.Doubt)
+	}
+	var many []float64
+	for len(many) < o.Doubt.Needed {
+		many = append(many, few...)
+	}
+	if more := judge(many); more.Verdict != stat.Contradicted {
+		t.Errorf("with %d trials: %s, %+v", len(many), more.Verdict, more.Doubt)
+	}
+}
+
+// No number of trials carries a ratio beyond what waiting may explain that lies within it.
+func TestNoTrialsAreTheNumberWithinTheAllowance(t *testing.T) {
+	old := []float64{10, 10.6, 9.4, 10.2, 9.8, 10}
+	for times, counted := range map[float64]bool{1.5: false, 0.9: false, 2.5: true, 0.4: true} {
+		var new []float64
+		for _, x := range old {
+			new = append(new, times*x)
+		}
+		ratio, err := stat.RatioWelch(new, old, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Outcome{Condition: mustChange(t, "rtt > 5%"), Contrast: Contrast{Allowance: 2}}
+		if n := o.neededBy(Part{Name: typicalPart, Ratio: ratio}, 0.05); n > 0 != counted {
+			t.Errorf("%g times as much: %d trials", times, n)
+		}
+	}
+}
+
 // Of many conditions one is met by itself, and not beyond chance among all.
 func TestDecidedAloneButNotTogether(t *testing.T) {
 	var old, new []Series

@@ -28,6 +28,13 @@ func (r Response) Waits() bool {
 // steps, and so has memory.
 func (r Response) Counted() bool { return r.Unit == "1" || r.Unit == "B" && r.Name != "peak_rss" }
 
+// Exact reports whether values that are all equal are the truth itself, as sizes are. What happens now and then, such
+// as a failure, is counted, too, and may happen more often than any trial has seen.
+func (r Response) Exact() bool {
+	return r.Counted() &&
+		!slices.Contains([]string{"failed_share", "resent", "notifications_missed", "retransmissions"}, r.Name)
+}
+
 // A Direction is the way in which a response is better.
 type Direction string
 

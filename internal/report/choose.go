@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -69,13 +70,21 @@ func (c LevelChoice) answer() string {
 	if f.Modelled {
 		modelled = " (modelled, not measured)"
 	}
-	text := fmt.Sprintf("Choose %s: %s%s %s%s at the %s", c.short(best.Name), c.Objectives[0], modelled,
+	better, perhaps := c.Rivals()
+	among := ""
+	if len(better)+len(perhaps) > 0 {
+		among = "of those that surely meet what is required, "
+	}
+	text := fmt.Sprintf("Choose %s: %s%s%s %s%s at the %s", c.short(best.Name), among, c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
 	failed := []float64{f.Failed}
 	for _, x := range c.Candidates[1:] {
 		if x.Meets == stat.Confirmed {
 			failed = append(failed, x.Objectives[0].Failed)
 		}
+	}
+	for _, x := range slices.Concat(better, perhaps) {
+		failed = append(failed, x.Objectives[0].Failed)
 	}
 	if f.Figure == "mean" { // others are of all requests
 		text += ofAnswered(f.Response, failed)
@@ -117,7 +126,30 @@ func (c LevelChoice) answer() string {
 	if len(untold) > 0 {
 		text += notCompared + list(untold, mostNames)
 	}
+	if len(better) > 0 {
+		text += "; may meet that, too, with a better figure: " + list(c.figures(better, f.Side), mostNames)
+	}
+	if len(perhaps) > 0 {
+		text += "; may meet that, too, with a figure that may be better: " + list(c.figures(perhaps, f.Side), mostNames)
+	}
 	return text + "."
+}
+
+// figures are the names of candidates with the first objective of each, and its side, where that is not the usual one.
+func (c LevelChoice) figures(of []advise.Candidate, usual measure.Side) []string {
+	var out []string
+	for _, x := range of {
+		f := x.Objectives[0]
+		text := c.short(x.Name) + ", " + Format(f.Center.Center, f.Unit)
+		if f.Side != usual {
+			text += " at the " + string(f.Side)
+		}
+		if f.Modelled {
+			text += " (modelled)"
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 // Text writes the choice for a terminal.

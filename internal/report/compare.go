@@ -449,8 +449,15 @@ func ratioRange(c stat.Comparison) string {
 	if c.Lo == c.Hi {
 		return "no spread"
 	}
+	if saysNothing(c.Lo, c.Hi) {
+		return "trials say nothing of it"
+	}
 	return ratioText(c.Lo) + " to " + ratioText(c.Hi)
 }
+
+// saysNothing reports whether the interval of a ratio is so wide, as that of two trials often is, that its limits would
+// only seem to say something.
+func saysNothing(lo, hi float64) bool { return lo < 0.01 && hi > 100 }
 
 func verdictWord(v stat.Verdict) string {
 	return map[stat.Verdict]string{stat.Confirmed: "worse", stat.Contradicted: "good", stat.Undecided: "undecided"}[v]

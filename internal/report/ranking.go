@@ -258,5 +258,8 @@ func (l nameList) span(ratio bool) string {
 	if !ratio || !(l.lo < l.hi) {
 		return ""
 	}
+	if saysNothing(l.lo, l.hi) {
+		return " (trials say nothing of how many times as much)"
+	}
 	return fmt.Sprintf(" (%s to %s times as much)", ratioText(l.lo), ratioText(l.hi))
 }

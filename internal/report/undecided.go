@@ -56,8 +56,12 @@ func reason(o advise.Outcome) string {
 			return "the typical trial is not beyond the bound, but there are more spikes than before"
 		}
 		return "the typical trial is not beyond the bound, but the " + openNames(o) + " may be"
+	case advise.Widened:
+		return "the intervals alone would decide, but programs waited for a CPU, which may explain what parts them from " +
+			"the bound; measure again on a quieter machine"
 	case advise.Together:
-		return "a condition is decided by itself, but not among all that is judged; more trials would decide"
+		return "several conditions are judged at once, each of every treatment and side, so that each needs stronger " +
+			"evidence than alone; more trials would decide"
 	}
 	if o.Doubt.Needed > 0 {
 		return "the intervals contain the bound; more trials would decide"
@@ -88,9 +92,13 @@ func whatNext(o advise.Outcome) string {
 			explains = "makes trials or requests slow now and then"
 		}
 		return fmt.Sprintf("programs waited for a CPU, which %s; more trials on a machine so busy would not help", explains)
+	case advise.Widened:
+		return fmt.Sprintf("the interval alone would decide (p %.2g), but programs waited for a CPU, which may explain a "+
+			"ratio of up to %.3g; measure again on a quieter machine", d.P, o.Contrast.Allowance)
 	case advise.Together:
-		return fmt.Sprintf("by itself this is decided (p %.2g), but not among all that is judged at once (p %.2g); %s", d.P,
-			max(d.Holm, d.P), trialsFor(o))
+		return fmt.Sprintf("alone this would be decided (p %.2g), but several conditions are judged at once, each of every "+
+			"treatment and side, so that each needs stronger evidence (p %.2g among all); %s", d.P, max(d.Holm, d.P),
+			trialsFor(o))
 	case advise.Tails:
 		return tailsText(o)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // What compare says of an undecided answer is true of the data that lead to it: it blames the
@@ -32,6 +33,14 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 	}
 	busy := made(1.4, 0.01, 10)
 	busy.Waiting = 0.4
+	even := func(center, waiting float64) advise.Series {
+		s := made(1, 0, 6)
+		for i, by := range []float64{1, 1.06, 0.94, 1.02, 0.98, 1} {
+			s.Trials[i].Mean, s.Trials[i].Median, s.Trials[i].P95 = center*by, center*by, 2*center*by
+		}
+		s.Waiting = waiting
+		return s
+	}
 	for _, tt := range []struct {
 		what            string
 		old, new        advise.Series
@@ -52,6 +61,9 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 			"more trials on a machine so busy would not help", "contain"},
 		{"one trial", made(1, 0.01, 10), made(1, 0.01, 1), false, "a figure cannot be tested",
 			"one value shows no spread", "contain"},
+		{"waiting reaches the bound", even(1, 0), even(1.06*advise.Slower(0.4), 0.4), false,
+			"the intervals alone would decide, but programs waited for a CPU",
+			"which may explain a ratio of up to 1.92; measure again on a quieter machine", "contain"},
 	} {
 		k, err := advise.ParseChange("rtt > 5%")
 		if err != nil {
@@ -74,6 +86,22 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 		if err := out.JSON(&b); err != nil || !strings.Contains(b.String(), `"why": "`) {
 			t.Errorf("%s: %v\n%s", tt.what, err, b.String())
 		}
+	}
+}
+
+// Who reads that conditions are judged together reads what that means.
+func TestTogetherIsSaidInWords(t *testing.T) {
+	o := advise.Outcome{Verdict: stat.Undecided, Doubt: advise.Doubt{Why: advise.Together, P: 0.03, Holm: 0.06, Needed: 9}}
+	o.Contrast.Trials = [2]int{6, 6}
+	for _, said := range []string{reason(o), whatNext(o)} {
+		if !strings.Contains(said, "several conditions are judged at once, each of every treatment and side, so that each "+
+			"needs stronger evidence") {
+			t.Errorf("got %q", said)
+		}
+	}
+	if got := whatNext(o); !strings.HasSuffix(got, "(p 0.06 among all); about 9 trials per side would decide (there are 6 "+
+		"and 6)") {
+		t.Errorf("got %q", got)
 	}
 }
 

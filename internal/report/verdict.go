@@ -369,5 +369,9 @@ func timesAsMuch(x stat.Comparison, ratio bool, unit string) string {
 	if !(x.Hi > x.Lo) {
 		return figure(x.Estimate) + says
 	}
-	return fmt.Sprintf("%s%s (%s to %s)", figure(x.Estimate), says, figure(x.Lo), figure(x.Hi))
+	within := figure(x.Lo) + " to " + figure(x.Hi)
+	if ratio {
+		within = ratioRange(x)
+	}
+	return fmt.Sprintf("%s%s (%s)", figure(x.Estimate), says, within)
 }
