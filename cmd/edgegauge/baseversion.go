@@ -78,7 +78,7 @@ func noRepository(ctx context.Context) string {
 	case errors.Is(err, exec.ErrNotFound):
 		return "git is not installed"
 	case strings.Contains(err.Error(), "not a git repository"):
-		return "here is no git repository"
+		return "there is no git repository here"
 	}
 	return "no git repository can be read here: " + err.Error()
 }

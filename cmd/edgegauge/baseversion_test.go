@@ -64,7 +64,7 @@ func newRepository(t *testing.T) {
 func TestABaseThatIsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, want := range map[string]string{
-		"v1.2":      "--base v1.2 is not a file or a folder, nor a revision: here is no git repository; name a folder or a program",
+		"v1.2":      "--base v1.2 is not a file or a folder, nor a revision: there is no git repository here; name a folder or a program",
 		"./nothing": "--base ./nothing: no such file or folder",
 	} {
 		if _, err := openBase(t.Context(), name, t.TempDir(), "", io.Discard); err == nil || err.Error() != want {
@@ -80,9 +80,9 @@ func TestTheCommitOfResultsIsNotHere(t *testing.T) {
 		repository, inside bool
 		want               string
 	}{
-		{false, true, "the edgegauge that measured old, is not here: here is no git repository; build edgegauge of that commit, " +
+		{false, true, "the edgegauge that measured old, is not here: there is no git repository here; build edgegauge of that commit, " +
 			"and give the program with --base"},
-		{false, false, "the stacks that old measured, is not here: here is no git repository; give a folder or a program of " +
+		{false, false, "the stacks that old measured, is not here: there is no git repository here; give a folder or a program of " +
 			"that version with --base"},
 		{true, true, "the edgegauge that measured old, is not here: the git repository here lacks it; git fetch --depth 1 " +
 			"origin 0123456789ab, then --base FETCH_HEAD; or build edgegauge of that commit, and give the program with --base"},
@@ -105,7 +105,7 @@ func TestConfirmOutsideOfARepository(t *testing.T) {
 	o := newOwn(t)
 	pasts(t, filepath.Join(o.dir, "runs"), level(2, past{rtt: 1e-3})...)
 	o.says(t, exitUsage, []string{"confirm", "runs/001", "runs/002"}, "--base is missing, and 000000000001, the commit "+
-		"of the stacks that runs/001 measured, is not here: here is no git repository")
+		"of the stacks that runs/001 measured, is not here: there is no git repository here")
 }
 
 // A path that results name as their commit is not measured: it could be any program.

@@ -450,7 +450,7 @@ func ratioRange(c stat.Comparison) string {
 		return "no spread"
 	}
 	if saysNothing(c.Lo, c.Hi) {
-		return "trials say nothing of it"
+		return "the trials do not tell"
 	}
 	return ratioText(c.Lo) + " to " + ratioText(c.Hi)
 }

@@ -259,7 +259,7 @@ func (l nameList) span(ratio bool) string {
 		return ""
 	}
 	if saysNothing(l.lo, l.hi) {
-		return " (trials say nothing of how many times as much)"
+		return " (the trials do not tell how many times as much)"
 	}
 	return fmt.Sprintf(" (%s to %s times as much)", ratioText(l.lo), ratioText(l.hi))
 }

@@ -19,17 +19,17 @@ func TestAnIntervalThatSaysNothingIsNotPrinted(t *testing.T) {
 		together.add("soap", x)
 		for _, said := range []string{together.span(true), timesAsMuch(x, true, ""), ratioRange(x)} {
 			if strings.Contains(said, ratioText(tt.lo)+" to "+ratioText(tt.hi)) == tt.nothing ||
-				strings.Contains(said, "trials say nothing of") != tt.nothing {
+				strings.Contains(said, "the trials do not tell") != tt.nothing {
 				t.Errorf("%g to %g: said %q", tt.lo, tt.hi, said)
 			}
 		}
-		if said := timesAsMuch(x, false, "s"); strings.Contains(said, "nothing") {
+		if said := timesAsMuch(x, false, "s"); strings.Contains(said, "do not tell") {
 			t.Errorf("a difference of %g to %g: said %q", tt.lo, tt.hi, said)
 		}
 	}
 
 	r := reportOfRan(t, ran{"rest", 1, []float64{1e-3, 40e-3}}, ran{"soap", 1, []float64{30e-3, 12e-3}})
-	if got := strings.Join(r.Verdict(), " "); !strings.Contains(got, " (trials say nothing of how many times as much)") {
+	if got := strings.Join(r.Verdict(), " "); !strings.Contains(got, " (the trials do not tell how many times as much)") {
 		t.Errorf("two trials: got %q", got)
 	}
 }

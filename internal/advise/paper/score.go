@@ -199,6 +199,7 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 	j.Verdict = both(j.Direction, j.Size)
 	j.SizeIs = j.place(j.Size, j.SizeP, sizeHolm, alpha)
 	_, open := j.turnable()
+	told := len(j.ended) == 0 // of attempts that were ended
 	switch {
 	case j.Verdict != stat.Undecided:
 	case j.ofDesign():
@@ -215,6 +216,7 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 		j.Why = append(j.Why, "the direction is confirmed; the size is that of a board like the paper's, and ours ran on "+
 			"none")
 	case open:
+		told = true
 		j.Why = append(j.Why, j.lostWords()+": had these requests been answered when nobody waited for them any longer, the "+
 			"answer may be another one")
 	case j.Waiting > 0 && !j.Modelled: // a meter decides that
@@ -222,8 +224,8 @@ func (j *Judged) conclude(paper Paper, holm, sizeHolm, alpha float64) {
 			"programs waited for a CPU during our run; differences that this could explain are not decided; measure again on "+
 				"a quieter machine, or one with more CPUs")
 	}
-	if said := strings.Join(j.ended, "; "); said != "" && !strings.Contains(strings.Join(j.Why, ""), said) {
-		j.Why = append(j.Why, "attempts were ended by timeouts.trial, and are in no figure: "+said)
+	if !told {
+		j.Why = append(j.Why, "attempts were ended by timeouts.trial, and are in no figure: "+strings.Join(j.ended, "; "))
 	}
 	if len(j.Missing) > 0 {
 		j.Why = append(j.Why, "not measured: "+strings.Join(j.Missing, "; "))
