@@ -1,16 +1,46 @@
 package kernel
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 )
 
-func TestIdleTimeOfEachCPU(t *testing.T) {
-	got := parseIdle([]byte("cpu  9 9 9 900 9 0 0 0 0 0\ncpu0 1 2 3 400 5 6 7 8 0 0\ncpu11 1 2 3 40 1 6 7 8 0 0\n" +
-		"intr 1 2 3 4 5 6\ncpux 1 2 3 4 5\ncpu2 1 2\n"))
-	if len(got) != 2 || got[0] != 405 || got[11] != 41 {
-		t.Errorf("got %v, want 405 of CPU 0 and 41 of CPU 11", got)
+func TestWhatCPUsDid(t *testing.T) {
+	got := parseTicks([]byte("cpu  9 9 9 900 9 0 0 0 0 0\ncpu0 1 2 3 400 5 6 7 8 0 0\ncpu11 1 2 3 40 1 6 7 0 0 0\n" +
+		"intr 1 2 3 4 5 6 7 8\ncpux 1 2 3 4 5 6 7 8\ncpu2 1 2\ncpu3 1 2 3 4 5 6 7 x\n"))
+	if want := map[int]cpuTicks{0: {405, 8}, 11: {41, 0}}; !maps.Equal(got, want) {
+		t.Errorf("/proc/stat: got %v, want %v", got, want)
+	}
+	run := parseSchedstat([]byte("version 17\ntimestamp 4295039520\ncpu0 0 0 0 0 0 0 123456789012 7 9\n" +
+		"domain0 MC 3 1 2 3 4 5 6 7 8\ncpu1 0 0 0 0 0 0 5 7 9\n"))
+	if want := map[int]int64{0: 123456789012, 1: 5}; !maps.Equal(run, want) {
+		t.Errorf("/proc/schedstat: got %v, want %v", run, want)
+	}
+	if got := parseUsagePerCPU([]byte("30 29 \n")); !maps.Equal(got, map[int]int64{0: 30, 1: 29}) {
+		t.Errorf("cpuacct.usage_percpu: got %v", got)
+	}
+}
+
+// A kernel that does not tell of each CPU tells nothing.
+func TestBusyTimeOfSomeCPUs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "usage")
+	if err := os.WriteFile(file, []byte("30 29 \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		file string
+		cpus []int
+		want time.Duration
+	}{
+		{file, []int{1}, 29}, {file, []int{0, 1}, 59}, {file, []int{0, 2}, 0}, {file + "x", []int{0}, 0},
+	} {
+		if got := busyIn(tt.file, tt.cpus, parseUsagePerCPU); got != tt.want {
+			t.Errorf("CPUs %v of %s: got %d ns, want %d", tt.cpus, tt.file, got, tt.want)
+		}
 	}
 }
 
@@ -22,18 +52,21 @@ func TestQuietestCPUsAreThoseAllowed(t *testing.T) {
 	}
 }
 
-// The idle time of several CPUs is that of each, added up.
-func TestIdleOfSeveralCPUs(t *testing.T) {
+// What several CPUs spent is that of each, added up, and no more than there was.
+func TestWhatSeveralCPUsSpent(t *testing.T) {
 	all := AllowedCPUs()
-	each := func() (sum time.Duration) {
+	each := func() (sum CPUSpent) {
 		for _, cpu := range all {
-			sum += Idle([]int{cpu})
+			s := SpentBy([]int{cpu})
+			sum.Unused, sum.Busy = sum.Unused+s.Unused, sum.Busy+s.Busy
 		}
 		return sum
 	}
 	least := each()
-	got := Idle(all)
-	if most := each(); least <= 0 || got < least || got > most {
+	got := SpentBy(all)
+	most := each()
+	if least.Unused <= 0 || got.Unused < least.Unused || got.Unused > most.Unused ||
+		got.Busy < least.Busy || got.Busy > most.Busy {
 		t.Errorf("%d CPUs: %v, want %v to %v", len(all), got, least, most)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -46,20 +47,29 @@ func TestTooFewRequestsForALeastTime(t *testing.T) {
 // starvation. What others take of the CPUs is.
 func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
 	const one, two = study.Together, study.Apart // CPUs
+	type both [2]time.Duration
 	for _, tt := range []struct {
 		placement   string
-		cpu, waited [2]time.Duration
-		idle        time.Duration // of all CPUs on which they may run
+		took        time.Duration
+		cpu, waited both
+		unused      time.Duration // of all CPUs on which they may run
+		busy        time.Duration // of them, finer; 0: untold
 		want        time.Duration
 	}{
-		{one, [2]time.Duration{600, 400}, [2]time.Duration{350, 300}, 0, 0},      // alone: one ready while the other runs
-		{one, [2]time.Duration{300, 200}, [2]time.Duration{260, 250}, 0, 500},    // half of the CPU is another program's
-		{one, [2]time.Duration{10, 10}, [2]time.Duration{3, 2}, 900, 5},          // behind a link both sleep
-		{one, [2]time.Duration{200, 200}, [2]time.Duration{90, 80}, 600, 10},     // a sensor sleeps; 10 ms: steps
-		{one, [2]time.Duration{200, 200}, [2]time.Duration{190, 180}, 300, 310},  // the same beside another program
-		{two, [2]time.Duration{900, 1000}, [2]time.Duration{700, 500}, 100, 20},  // virtual machines; 20 ms: steps
-		{two, [2]time.Duration{400, 500}, [2]time.Duration{700, 500}, 100, 1020}, // and half of the CPUs is another program's
-		{two, [2]time.Duration{400, 500}, [2]time.Duration{70, 50}, 100, 120},    // one that they seldom wait for
+		{one, 1000, both{600, 400}, both{350, 300}, 0, 0, 0},        // alone: one ready while the other runs
+		{one, 1000, both{300, 200}, both{260, 250}, 0, 0, 500},      // half of the CPU is another program's
+		{one, 1000, both{10, 10}, both{3, 2}, 900, 0, 5},            // behind a link both sleep
+		{one, 1000, both{200, 200}, both{90, 80}, 600, 0, 0},        // a sensor sleeps
+		{one, 1000, both{200, 200}, both{190, 180}, 300, 0, 300},    // the same beside another program
+		{two, 1000, both{900, 1000}, both{700, 500}, 100, 0, 0},     // virtual machines
+		{two, 1000, both{400, 500}, both{700, 500}, 100, 0, 1000},   // and half of the CPUs is another program's
+		{two, 1000, both{400, 500}, both{70, 50}, 100, 0, 120},      // one that they seldom wait for
+		{one, 75, both{10, 15}, both{8, 9}, 40, 27, 2},              // a short run of a service that sleeps: ticks tell 10
+		{one, 75, both{10, 15}, both{12, 13}, 40, 44, 19},           // the same beside another program
+		{one, 1000, both{200, 200}, both{190, 180}, 300, 402, 290},  // a container's account knows nothing of others
+		{one, 1000, both{200, 200}, both{190, 180}, 600, 500, 10},   // nor does a fine one go beyond what ticks allow
+		{two, 1000, both{400, 500}, both{700, 500}, 100, 800, 980},  // two CPUs: two ticks
+		{two, 1000, both{400, 500}, both{700, 500}, 100, 1895, 995}, // what is finer is taken
 	} {
 		s := &study.Setup{Placement: tt.placement}
 		k := newTask(&Lab{CPUs: []int{1, 0}}, study.Trial{Setup: s})
@@ -67,14 +77,20 @@ func TestWaitingForEachOtherIsNoStarvation(t *testing.T) {
 		if got, want := cpus, map[string]int{one: 1, two: 2}[tt.placement]; got != want {
 			t.Fatalf("%s: the programs are on %d CPUs, want %d", tt.placement, got, want)
 		}
+		const ms = time.Millisecond
 		var u usage
 		for side := range sides {
-			u.of[side][behindRun] = device.Usage{CPU: tt.cpu[side] * time.Millisecond,
-				Waiting: tt.waited[side] * time.Millisecond}
+			u.of[side][behindRun] = device.Usage{CPU: tt.cpu[side] * ms, Waiting: tt.waited[side] * ms}
 		}
-		u.idle = [2]time.Duration{time.Hour, time.Hour + tt.idle*time.Millisecond}
-		if got := u.waitForOthers(time.Second, cpus); got != tt.want*time.Millisecond {
-			t.Errorf("CPU %v, waited %v: got %v, want %v ms", tt.cpu, tt.waited, got, int64(tt.want))
+		began := time.Now()
+		u.cpus[beforeRun] = spent{began, kernel.CPUSpent{Unused: time.Hour}}
+		u.cpus[behindRun] = spent{began.Add(tt.took * ms), kernel.CPUSpent{Unused: time.Hour + tt.unused*ms}}
+		if tt.busy > 0 {
+			u.cpus[beforeRun].Busy, u.cpus[behindRun].Busy = time.Minute, time.Minute+tt.busy*ms
+		}
+		if got := u.waitForOthers(cpus); got != tt.want*ms {
+			t.Errorf("CPU %v of %v, waited %v, unused %v, busy %v: got %v, want %v ms", tt.cpu, tt.took, tt.waited, tt.unused,
+				tt.busy, got, int64(tt.want))
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (e *evidence) summarize() {
 		}
 	}
 	if e.setup.Local() && !e.usage.waitingUntold() {
-		f.note("run_queue_wait_others", "s", e.usage.waitForOthers(c.run.Ended.Sub(c.run.Began), e.cpus).Seconds())
+		f.note("run_queue_wait_others", "s", e.usage.waitForOthers(e.cpus).Seconds())
 	}
 	f.note("requests", "1", float64(client.n))
 	f.note("failures", "1", float64(client.failed))

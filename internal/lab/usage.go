@@ -13,7 +13,13 @@ import (
 // usage is what both programs had used of their machines, before the recorded run and behind it.
 type usage struct {
 	of   [2][2]device.Usage // of each side: before, behind
-	idle [2]time.Duration   // of the CPUs on which the programs may run, summed; 0: they are not both here
+	cpus [2]spent           // of this machine, on which the programs may run; zeros: they are not both here
+}
+
+// spent is what CPUs had spent at a time.
+type spent struct {
+	at time.Time
+	kernel.CPUSpent
 }
 
 // The readings of a usage.
@@ -23,7 +29,7 @@ const beforeRun, behindRun = 0, 1
 // on which the programs may run, if both are here.
 func (u *usage) read(when int, both [2]*program, cpus []int) error {
 	if len(cpus) > 0 {
-		u.idle[when] = kernel.Idle(cpus)
+		u.cpus[when] = spent{time.Now(), kernel.SpentBy(cpus)}
 	}
 	var errs [2]error
 	var reading sync.WaitGroup
@@ -70,18 +76,20 @@ func (u *usage) waitingUntold() bool {
 	return false
 }
 
-// waitForOthers is how long, in a recorded run that took so long, programs on so many CPUs of this machine were ready
-// while others ran in their place. By construction one of them is often ready while the other runs, and threads of a
-// virtual machine while its others do; that is no starvation. What their CPUs gave to neither of them, and were not
-// idle for, others took: that is an upper bound of the wait for others, and so is what both waited.
-func (u *usage) waitForOthers(took time.Duration, cpus int) time.Duration {
-	const step = 10 * time.Millisecond // of a CPU's idle time
-	n := time.Duration(cpus)
-	left := n*took - max(0, u.idle[behindRun]-u.idle[beforeRun]-n*step)
-	var waited time.Duration
+// waitForOthers is how long, between the readings, programs on so many CPUs of this machine were ready while others ran
+// in their place. By construction one of them is often ready while the other runs, and threads of a virtual machine
+// while its others do; that is no starvation. What others took of their CPUs is an upper bound of the wait for others,
+// and so is what both waited.
+func (u *usage) waitForOthers(cpus int) time.Duration {
+	before, behind, n := u.cpus[beforeRun], u.cpus[behindRun], time.Duration(cpus)
+	taken := n*behind.at.Sub(before.at) - (behind.Unused - before.Unused)
+	var own, waited time.Duration
 	for _, of := range u.of {
-		left -= of[behindRun].CPU - of[beforeRun].CPU
+		own += of[behindRun].CPU - of[beforeRun].CPU
 		waited += of[behindRun].Waiting - of[beforeRun].Waiting
 	}
-	return max(0, min(left, waited))
+	if before.Busy > 0 && behind.Busy > 0 { // it tells less than a tick, and may be of this container alone
+		taken = min(max(behind.Busy-before.Busy, taken-n*kernel.Tick), taken+n*kernel.Tick)
+	}
+	return max(0, min(taken-own, waited))
 }
