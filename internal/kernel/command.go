@@ -3,7 +3,9 @@ package kernel
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +45,8 @@ type family struct {
 	seen map[int]int64 // when each began, by its process id
 }
 
-// end signals a command and its descendants, of now and of before.
+// end signals a command and its descendants, of now and of before. None that is to be killed starts another meanwhile:
+// all stand still first.
 func (f *family) end(command int, s unix.Signal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,11 +54,35 @@ func (f *family) end(command int, s unix.Signal) {
 		f.seen = map[int]int64{}
 		f.see(command)
 	}
-	if f.lives(command) {
-		for _, pid := range Descendants(command) {
-			f.see(pid)
+	f.grow()
+	if s == unix.SIGKILL {
+		for known := 0; known < len(f.seen) && known < mostSeen; {
+			known = len(f.seen)
+			f.signal(unix.SIGSTOP)
+			f.grow()
 		}
 	}
+	f.signal(s)
+}
+
+// mostSeen bounds the wait for all to stand still: a fork bomb is not ours to win.
+const mostSeen = 10_000
+
+// grow sees the descendants of those that live.
+func (f *family) grow() {
+	below := map[int]bool{} // another that was looked at
+	for _, pid := range slices.Collect(maps.Keys(f.seen)) {
+		if below[pid] || !f.lives(pid) {
+			continue
+		}
+		for _, d := range Descendants(pid) {
+			below[d] = true
+			f.see(d)
+		}
+	}
+}
+
+func (f *family) signal(s unix.Signal) {
 	for pid := range f.seen {
 		if f.lives(pid) {
 			unix.Kill(pid, s)

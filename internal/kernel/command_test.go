@@ -3,9 +3,12 @@ package kernel
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,6 +58,38 @@ type called struct {
 func (c *called) Write(b []byte) (int, error) {
 	defer c.off()
 	return c.said.Write(b)
+}
+
+// What starts a program whenever one ends leaves none when it is killed: not one that it starts while they are.
+func TestCommandThatStartsAnotherIsCalledOff(t *testing.T) {
+	mine := "1000." + strconv.Itoa(os.Getpid()) // s, by which it is found
+	var loops sync.WaitGroup
+	for range 10 {
+		loops.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			heard := called{off: cancel}
+			cmd := exec.CommandContext(ctx, "sh", "-c", "trap '' TERM; echo begun; while :; do sleep "+mine+"; done")
+			cmd.Stdout = &heard
+			if err := Run(cmd); err == nil {
+				t.Error("it ended well")
+			}
+		})
+	}
+	ends(t, "loops", loops.Wait)
+	left, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range left {
+		if said, _ := os.ReadFile(file); string(said) == "sleep\x00"+mine+"\x00" {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if p, err := ReadProcess(pid); err == nil && !p.Ended() {
+				t.Errorf("process %d is left", pid)
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	}
 }
 
 // A command that is called off ends with all that it started: first those that obey, then the others.
