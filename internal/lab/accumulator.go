@@ -106,6 +106,7 @@ type accumulator struct {
 	last      int64           // ns, the end of the last answered exchange
 	busy      int64           // ns, the sum of all round trips
 	whole     int64           // ns, the sum of all total times
+	handled   int64           // ns, the sum of what lies between a request's last byte and its answer's first
 	waited    int             // requests that say that they waited for their connection
 	wait      int64           // ns, of all of them
 	check     recordCheck
@@ -216,6 +217,7 @@ func (t *accumulator) add(x measure.Exchange) {
 	t.last = max(t.last, int64(x.Done))
 	t.busy += int64(x.RTT())
 	t.whole += int64(x.Total)
+	t.handled += int64(x.Deserialization + x.Processing + x.Serialization)
 	t.x = x // a parameter whose address is taken would be allocated
 	for i := range t.columns {
 		c := &t.columns[i]

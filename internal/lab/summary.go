@@ -91,6 +91,7 @@ func (e *evidence) summarize() {
 		f.note("other_labs", "1", float64(e.others))
 	}
 	f.note("span", "s", time.Duration(client.last).Seconds())
+	e.noteClocks()
 	if e.devices != nil {
 		e.devices.summarize(f, e.stated())
 		if e.servers > 0 {
@@ -100,5 +101,31 @@ func (e *evidence) summarize() {
 	if client.thirds[0] > 0 {
 		f.note("rtt_first_third", "s", client.thirds[0])
 		f.note("rtt_last_third", "s", client.thirds[1])
+	}
+}
+
+// noteClocks notes what cannot be, if the programs tell true times. It is no gate: on a busy machine the lab's own clock
+// may be read late, so only all trials of a treatment together tell.
+func (e *evidence) noteClocks() {
+	const (
+		most   = 20                    // times as long as its requests may a run take, beside what is late
+		late   = 10 * time.Millisecond // from the client's end of the run to the lab's
+		beyond = 1.5                   // a server that writes while it serializes may be read before it has ended
+	)
+	client, server := &e.sides[atClient], &e.sides[atServer]
+	if e.devices != nil || client.failed > 0 || client.n == 0 || e.usage.instructions() {
+		return
+	}
+	if here := e.clientCPUs > 0; here && !e.setup.Joint() {
+		took, told := e.conversation.run.Length(), time.Duration(client.last)
+		waited := e.usage.of[atClient][behindRun].Waiting - e.usage.of[atClient][beforeRun].Waiting
+		if took > most*told+waited+late {
+			e.findings.note("untold", "s", (took - told).Seconds())
+		}
+	}
+	answers := e.setup.Transport == "http" || e.setup.Transport == "coap" // they come when the request was handled
+	if n := int64(client.n); answers && server.n == client.n && client.busy > 0 &&
+		float64(server.handled) > beyond*float64(client.busy) {
+		e.findings.note("handled_beyond_rtt", "s", time.Duration((server.handled-client.busy)/n).Seconds())
 	}
 }

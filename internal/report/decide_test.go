@@ -314,6 +314,28 @@ func TestConnectionsThatNobodyTellsOf(t *testing.T) {
 	}
 }
 
+// Times that cannot be are said where all trials of a treatment have them: one trial may have met a busy machine.
+func TestClocksThatCannotBeAreInTheAnswer(t *testing.T) {
+	for key, says := range map[string]string{
+		"untold":             "spiky: of 20.0 ms of each run, by the lab's clock, the client's records know nothing",
+		"handled_beyond_rtt": "spiky: the server handled each request for 20.0 ms longer than the client waited",
+	} {
+		for _, some := range []bool{false, true} {
+			w := exactly(func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) })
+			w.quality = func(at map[string]string, block int) []store.Quality {
+				if at["stack"] == "steady" || some && block == 7 {
+					return nil
+				}
+				return []store.Quality{{Key: key, Unit: "s", Value: 0.02}}
+			}
+			r := reportOf(t, w.write(t, twoStacks))
+			if said := strings.Contains(strings.Join(r.Alarms, "\n"), says); said == some {
+				t.Errorf("%s in some trials: %v; alarms %q", key, some, r.Alarms)
+			}
+		}
+	}
+}
+
 // Where answers may be those of earlier requests, each of the client's figures says so.
 func TestUnsureAnswers(t *testing.T) {
 	for unsure, want := range map[float64]bool{0: false, 1: true} {

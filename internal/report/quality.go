@@ -70,6 +70,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtMemory(noted)
 	r.doubtDrift(noted)
 	r.doubtRates(noted)
+	r.doubtClocks(noted)
 	r.doubtStreams(noted)
 	r.doubtEnergy(noted)
 	for i, trials := range noted {
@@ -130,6 +131,26 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 	}
 	return nil
+}
+
+// doubtClocks warns where in all trials of a treatment the programs tell times that cannot be.
+func (r *Report) doubtClocks(noted [][]map[string]float64) {
+	for i, trials := range noted {
+		for _, x := range []struct{ key, says string }{
+			{"untold", "of %s of each run, by the lab's clock, the client's records know nothing: it may count in other units " +
+				"than ns"},
+			{"handled_beyond_rtt", "the server handled each request for %s longer than the client waited for its answer, which " +
+				"cannot be: the client reads its clock too late, or one of them counts in other units than ns"},
+		} {
+			if len(trials) == 0 || holding(trials, x.key) < len(trials) {
+				continue
+			}
+			text := fmt.Sprintf(x.says+"; edgegauge stacks check finds what is wrong", Format(sum(trials, x.key)/
+				float64(len(trials)), "s"))
+			r.warnCells(i, measure.Client, timed, text)
+			r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+text)
+		}
+	}
 }
 
 // doubtKept warns where the kernel knows of more connections than a client was to make and keep, and the client says
