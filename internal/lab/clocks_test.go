@@ -21,7 +21,8 @@ func TestClocksThatCannotBe(t *testing.T) {
 	}{
 		{what: "sound", took: 30 * ms, told: 28 * ms, handled: 5 * ms, busy: 27 * ms, transport: "http"},
 		{what: "in µs", took: 28 * ms, told: 28 * time.Microsecond, transport: "http", untold: 28*ms - 28*time.Microsecond},
-		{what: "in µs, beside others", took: 68 * ms, told: 28 * time.Microsecond, waited: 40 * ms, untold: 68*ms - 28*time.Microsecond},
+		{what: "in µs, beside others", took: 68 * ms, told: 28 * time.Microsecond, waited: 40 * ms,
+			untold: 68*ms - 28*time.Microsecond},
 		{what: "few requests on a busy machine", took: 60 * ms, told: ms / 2, waited: 45 * ms},
 		{what: "few requests", took: 9 * ms, told: ms / 10},
 		{what: "failed", took: 5000 * ms, told: 28 * ms, spoil: func(e *evidence) { e.sides[atClient].failed = 1 }},
@@ -30,10 +31,12 @@ func TestClocksThatCannotBe(t *testing.T) {
 		{what: "elsewhere", took: 5000 * ms, told: 28 * ms, spoil: func(e *evidence) { e.clientCPUs = 0 }},
 		{what: "counted", took: 5000 * ms, told: 28 * ms,
 			spoil: func(e *evidence) { e.usage.of[atServer][behindRun].Instructions = 1 }},
-		{what: "read too late", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 4 * ms, transport: "http", beyond: 8 * ms},
+		{what: "read too late", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 4 * ms, transport: "http",
+			beyond: 8 * ms},
 		{what: "read too late over CoAP", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 4 * ms, transport: "coap",
 			beyond: 8 * ms},
-		{what: "written while it serializes", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 15 * ms, transport: "http"},
+		{what: "written while it serializes", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 15 * ms,
+			transport: "http"},
 		{what: "no answers", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 4 * ms, transport: "mqtt"},
 	} {
 		e := sound()

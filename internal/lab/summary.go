@@ -104,8 +104,8 @@ func (e *evidence) summarize() {
 	}
 }
 
-// noteClocks notes what cannot be, if the programs tell true times. It is no gate: on a busy machine the lab's own clock
-// may be read late, so only all trials of a treatment together tell.
+// noteClocks notes what cannot be, if the programs tell true times. It is no gate: on a busy machine the lab may read
+// its own clock late, so only all trials of a treatment together tell.
 func (e *evidence) noteClocks() {
 	const (
 		most   = 20                    // times as long as its requests may a run take, beside what is late

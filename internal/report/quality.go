@@ -139,8 +139,8 @@ func (r *Report) doubtClocks(noted [][]map[string]float64) {
 		for _, x := range []struct{ key, says string }{
 			{"untold", "of %s of each run, by the lab's clock, the client's records know nothing: it may count in other units " +
 				"than ns"},
-			{"handled_beyond_rtt", "the server handled each request for %s longer than the client waited for its answer, which " +
-				"cannot be: the client reads its clock too late, or one of them counts in other units than ns"},
+			{"handled_beyond_rtt", "the server handled each request for %s longer than the client waited for its answer, " +
+				"which cannot be: the client reads its clock too late, or one of them counts in other units than ns"},
 		} {
 			if len(trials) == 0 || holding(trials, x.key) < len(trials) {
 				continue
