@@ -405,11 +405,29 @@ func (c Compared) table(b *strings.Builder) {
 			plural.Count(n[advise.Equal]+n[advise.Same], "figure"),
 			100*c.Margin, n[advise.Unknown]), "  ")
 	}
+	if of := c.OfAnswered(); of != "" {
+		wrap(b, "! "+of, "  ")
+	}
 	for _, x := range c.Contrasts {
 		if c.All && x.Doubt != "" {
 			wrap(b, fmt.Sprintf("! %s: %s", figureName(x.Treatment, x.Response, x.Side), x.Doubt), "  ")
 		}
 	}
+}
+
+// OfAnswered names the figures that are undecided though the answered requests differ, or are equal; empty: none is.
+func (c Compared) OfAnswered() string {
+	var names []string
+	for _, x := range c.Contrasts {
+		if x.Answered {
+			names = append(names, figureName(x.Treatment, x.Response, x.Side))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return list(names, mostNames) + ": undecided, since another share of the requests failed than before: the answered " +
+		"ones alone would decide it, and medians among all do not say so"
 }
 
 func changeWord(x advise.Contrast, margin float64) string {
