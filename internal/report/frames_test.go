@@ -69,3 +69,34 @@ func TestReportsSayWhichFramesHaveAnEthernetHeader(t *testing.T) {
 		}
 	}
 }
+
+// Energy that is modelled from frames contains that header, too, where they have one.
+func TestReportsSayWhichEnergyIsModelledFromAnEthernetHeader(t *testing.T) {
+	for _, tt := range []struct {
+		links  string
+		onWire float64
+		says   string
+	}{
+		{"{name: lo, link: none}, {name: ours, link: {delay: 5ms}}", 1, "the energy of the client is modelled from bytes " +
+			"that contain 14 B of an Ethernet header for each packet of lo, and none of ours:"},
+		{"{name: lo, link: none}, {name: ours, link: {delay: 5ms}}", 0, ""}, // of bodies
+		{"{name: near, link: {delay: 5ms}}, {name: ours, link: {delay: 9ms}}", 1, ""},
+		{"{name: lo, link: none}, {name: kernel, link: {delay: 5ms, shaper: netem}}", 1, ""},
+	} {
+		w := exactly(func(map[string]string, int) float64 { return math.NaN() })
+		w.exact = func(_ map[string]string, block int) []store.Result {
+			v := 0.02 * wobble(block)
+			return []store.Result{{Side: measure.Client, Response: "energy", Unit: "J", N: 1, Mean: v, Median: v, P95: v, Min: v,
+				Max: v, Method: store.Modelled}}
+		}
+		w.quality = func(map[string]string, int) []store.Quality {
+			return []store.Quality{{Key: "client_model_on_wire", Unit: "1", Value: tt.onWire}}
+		}
+		r := reportOf(t, w.write(t, "study: s\nservice: monitor\nstack: a\nrequests: 100\nfactors: {path: ["+tt.links+
+			"]}\ndesign: {replications: 4, seed: 1}\n"))
+		said := strings.Join(r.Warnings, "\n")
+		if strings.Contains(said, "Ethernet header") != (tt.says != "") || !strings.Contains(said, tt.says) {
+			t.Errorf("%s: %q, want %q", tt.links, said, tt.says)
+		}
+	}
+}
