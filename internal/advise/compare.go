@@ -411,6 +411,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 				"study", k.Text, k.Response))
 		}
 	}
+	among := len(slices.DeleteFunc(slices.Clone(ps), math.IsNaN))
 	for i, p := range stat.Holm(ps) {
 		o := &out[i]
 		met, excluded := o.joined(alpha)
@@ -419,6 +420,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			o.Verdict = sameAgainst(o.Condition)
 		case !(p < alpha):
 			o.Doubt = o.doubt(p, alpha, alpha/float64(len(out)*max(1, len(o.Parts))))
+			o.Doubt.Among = among
 		case met < excluded:
 			o.Verdict = stat.Confirmed
 		default:
