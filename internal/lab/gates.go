@@ -152,7 +152,7 @@ func Bears(s *study.Setup, l link.Link, failed, n int) bool {
 // sends again. To refuse what is likely would keep the lucky trials only.
 func lostByLink(s *study.Setup, l link.Link, failed, n int) bool {
 	const unlikely = 1e-6
-	if !SentOnce(s) {
+	if !s.SentOnce() {
 		return false
 	}
 	lost := 1 - (1-l.Up.Loss)*(1-l.Down.Loss)
@@ -160,12 +160,6 @@ func lostByLink(s *study.Setup, l link.Link, failed, n int) bool {
 		return lost > 0
 	}
 	return stat.AtLeast(failed, n, lost) > unlikely
-}
-
-// SentOnce says whether a request that the link loses is not sent again, neither by
-// the stack nor below it.
-func SentOnce(s *study.Setup) bool {
-	return s.Transport == "udp" || s.Transport == "coap" && s.Options["confirmable"] == "off"
 }
 
 // cpuSlack is what the kernel's account of a program's CPU time may hold beside the run: ticks, and what it does before

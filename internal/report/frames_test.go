@@ -7,6 +7,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // Frames over loopback and over a link of the kernel's have an Ethernet header, those over a link of ours none: a
@@ -97,6 +98,28 @@ func TestReportsSayWhichEnergyIsModelledFromAnEthernetHeader(t *testing.T) {
 		said := strings.Join(r.Warnings, "\n")
 		if strings.Contains(said, "Ethernet header") != (tt.says != "") || !strings.Contains(said, tt.says) {
 			t.Errorf("%s: %q, want %q", tt.links, said, tt.says)
+		}
+	}
+}
+
+// Packets may be sent again, but for those of UDP and of CoAP that is not confirmable; where nobody knows the transport
+// they may be.
+func TestSeriesKnowWhatIsSentAgain(t *testing.T) {
+	r := reportOfRan(t, ran{"a", 1, []float64{1, 2, 3}})
+	known := r.Treatments[0].setup
+	for _, x := range []struct {
+		setup *study.Setup
+		want  bool
+	}{
+		{known, true},
+		{nil, true},
+		{&study.Setup{Transport: "udp"}, false},
+		{&study.Setup{Transport: "coap"}, true},
+		{&study.Setup{Transport: "coap", Options: map[string]string{"confirmable": "off"}}, false},
+	} {
+		r.Treatments[0].setup = x.setup
+		if got := r.Series()[0].Resends; got != x.want {
+			t.Errorf("%+v: %v", x.setup, got)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (x *assembly) failsBehind(t study.Trial, l link.Link) (share float64, why s
 			"again what is lost", packets)
 	case s.Transport != "coap":
 		return 0, ""
-	case lab.SentOnce(s):
+	case s.SentOnce():
 		return 1 - math.Pow(1-lost, blocks), fmt.Sprintf("each is %.0f blocks, and nobody sends again what is lost", blocks)
 	}
 	patience := x.plan.Study.Timeouts.Request

@@ -93,7 +93,7 @@ func TestBearsIsSteady(t *testing.T) {
 	}
 	l := link.Link{Up: link.Shape{Loss: 0.1}, Down: link.Shape{Loss: 0.1}}
 	for _, trial := range p.Trials[:2] {
-		once, bears := lab.SentOnce(trial.Setup), true
+		once, bears := trial.Setup.SentOnce(), true
 		for failed := range 21 { // once it bears no more, it never does
 			now := lab.Bears(trial.Setup, l, failed, 20)
 			if now && !bears || now != (failed <= 1 || once && stat.AtLeast(failed, 20, 0.19) > 1e-6) {
