@@ -12,7 +12,6 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -261,8 +260,7 @@ func (c Compared) Text(w io.Writer) error {
 	for _, line := range c.annotations() {
 		fmt.Fprintln(&b, line)
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // mostWarnings of both results are shown unless all are asked for.
