@@ -132,10 +132,15 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 	return bed, p, text, nil
 }
 
-// tellLonely says that trials which shall run at the same time have no others to do so with. What compares versions
-// adds some to a study, and does not ask.
-func tellLonely(p study.Plan) {
+// advisePlan says what check, plan and run advise of a plan that they do not refuse: that trials which shall run at the
+// same time have no others to do so with, and that a link will make trials invalid. What compares versions adds trials
+// to a study, and does not ask.
+func advisePlan(bed *testbed.Testbed, p study.Plan) {
+	notes := bed.Losing(p)
 	if note := testbed.Lonely(p); note != nil {
+		notes = append(notes, note)
+	}
+	for _, note := range notes {
 		fmt.Fprintf(os.Stderr, "warning: %v\n", note)
 	}
 }

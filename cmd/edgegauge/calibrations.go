@@ -114,11 +114,12 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 	f := calibration.File{Format: calibration.Format, Version: 1, Made: time.Now().UTC().Truncate(time.Second),
 		Device: machine, Reached: c.against}
 	var all []calibration.Measured
-	for _, dir := range c.from {
-		r, err := soundReport(dir)
-		if err != nil {
-			return f, nil, err
-		}
+	reports, err := readEach(c.from, soundReport)
+	if err != nil {
+		return f, nil, err
+	}
+	for i, dir := range c.from {
+		r := reports[i]
 		if d, ok := r.Facts.Devices[machine]; ok {
 			if facts := r.MachineFacts(machine); len(f.Facts.Emulation) == 0 {
 				f.Facts = facts
@@ -133,7 +134,6 @@ func fitted(machine string, c emulationCalibrating) (calibration.File, []string,
 		all = append(all, r.Measured()...)
 	}
 	var left []string
-	var err error
 	if f.Entries, left, err = calibration.Fit(all, machine, c.against); err != nil {
 		return f, left, exit{exitUnmeasured, fmt.Errorf("%s: %w", strings.Join(c.from, ", "), err)}
 	}

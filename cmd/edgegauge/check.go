@@ -107,6 +107,7 @@ func (a *app) check(ctx context.Context, file string, sets []string, shared shar
 	x := checkedStudy{File: file, Asks: []string{}}
 	bed, p, text, err := a.readFor(ctx, file, nil, sets, shared)
 	if err == nil {
+		advisePlan(bed, p)
 		if found := hinders(ctx, bed, p, shared); found != nil {
 			err = obstacles(found)
 		}
@@ -117,7 +118,6 @@ func (a *app) check(ctx context.Context, file string, sets []string, shared shar
 	if x.Faults = faultsOf(file, err); err != nil {
 		return x, err
 	}
-	tellLonely(p)
 	x.Ready, x.Treatments, x.Trials = true, p.Study.Treatments(), len(p.Trials)
 	if n := testbed.Drivers(p); n > 1 {
 		x.Benches = n

@@ -260,19 +260,17 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
-	before, probed, err := readProbe(oldDir)
+	names := []string{oldDir, newDir}
+	read, err := readEach(names, readProbeOrNone)
 	if err != nil {
 		return report.Compared{}, err
 	}
-	after, both, err := readProbe(newDir)
-	switch {
-	case err != nil:
-		return report.Compared{}, err
-	case probed != both:
+	switch before, after := read[0], read[1]; {
+	case (before == nil) != (after == nil):
 		return report.Compared{}, exit{exitUsage,
 			fmt.Errorf("%s and %s: one is a probe, the other a results directory; compare two of the same kind", oldDir, newDir)}
-	case probed:
-		return compareProbes(oldDir, newDir, before, after, conditions, f)
+	case before != nil:
+		return compareProbes(oldDir, newDir, *before, *after, conditions, f)
 	case f.otherURL:
 		return report.Compared{}, exit{exitUsage, fmt.Errorf("--other-url is for probes, and %s is a results directory; "+
 			"leave it out", oldDir)}
@@ -280,14 +278,11 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 		return report.Compared{}, exit{exitUsage, errors.New("without a condition, and with --allow-lost, nothing is " +
 			"undecided: add --fail-if 'rtt > 5%', or leave --strict and --undecided-exit out")}
 	}
-	old, err := soundReport(oldDir)
+	both, err := readEach(names, soundReport)
 	if err != nil {
 		return report.Compared{}, err
 	}
-	new, err := soundReport(newDir)
-	if err != nil {
-		return report.Compared{}, err
-	}
+	old, new := both[0], both[1]
 	wanted, err := terms(f.responses)
 	if err != nil {
 		return report.Compared{}, err

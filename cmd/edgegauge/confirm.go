@@ -107,14 +107,11 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err != nil {
 		return "", err
 	}
-	old, err := soundReport(oldDir)
+	both, err := readEach([]string{oldDir, newDir}, soundReport)
 	if err != nil {
 		return "", err
 	}
-	new, err := soundReport(newDir)
-	if err != nil {
-		return "", err
-	}
+	old, new := both[0], both[1]
 	if old.Started.Equal(new.Started) {
 		return "", exit{exitUsage, fmt.Errorf("%s and %s are the same results; name those of before and those of after",
 			oldDir, newDir)}

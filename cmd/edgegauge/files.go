@@ -108,9 +108,13 @@ func turnIn(ctx context.Context, dir string) (*os.File, error) {
 
 // A printed remembers what could not be printed: no command that passes over it may say that all is well.
 type printed struct {
-	w   io.Writer
-	err error // the first
+	w       io.Writer
+	columns int   // of the terminal that it is; 0: it is none
+	err     error // the first
 }
+
+// Columns is how wide the terminal is; 0: it is none.
+func (p *printed) Columns() int { return p.columns }
 
 func (p *printed) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)

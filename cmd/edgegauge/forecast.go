@@ -185,11 +185,12 @@ func (f fleetFlags) fleet(period time.Duration, given bool) (*report.Fleet, erro
 func forecast(dirs []string, k battery.Conditions, joules report.Joules, fleet *report.Fleet) (report.Forecasts,
 	error) {
 	all := report.Forecasts{Conditions: k, Fleet: fleet}
-	for _, dir := range dirs {
-		r, err := soundReport(dir)
-		if err != nil {
-			return all, err
-		}
+	reports, err := readEach(dirs, soundReport)
+	if err != nil {
+		return all, err
+	}
+	for i, dir := range dirs {
+		r := reports[i]
 		of := func(name string) string {
 			if len(dirs) > 1 {
 				return dir + ": " + name

@@ -121,11 +121,11 @@ func resultsBelow(path string) ([]string, error) {
 func readPasts(paths []string) ([]report.Past, error) {
 	var out []report.Past
 	seen := map[string]bool{}
-	for _, path := range paths {
-		dirs, err := resultsBelow(path)
-		if err != nil {
-			return nil, err
-		}
+	below, err := readEach(paths, resultsBelow)
+	if err != nil {
+		return nil, err
+	}
+	for _, dirs := range below {
 		for _, dir := range dirs {
 			whole, err := filepath.EvalSymlinks(dir)
 			if err != nil {

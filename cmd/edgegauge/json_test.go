@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/advise/calibration"
 	"edgegauge.example/edgegauge/internal/device/qemu"
@@ -358,7 +359,17 @@ func terminal(t *testing.T) (p *kernel.PTY, line *os.File) {
 // onTerminal is what a command writes to its terminal.
 func onTerminal(t *testing.T, o own, args []string, env ...string) string {
 	t.Helper()
+	return onTerminalOf(t, 0, o, args, env...)
+}
+
+// onTerminalOf is what a command writes to a terminal of so many columns; 0: it does not say.
+func onTerminalOf(t *testing.T, columns uint16, o own, args []string, env ...string) string {
+	t.Helper()
 	p, line := terminal(t)
+	size := &unix.Winsize{Row: 24, Col: columns}
+	if err := unix.IoctlSetWinsize(int(line.Fd()), unix.TIOCSWINSZ, size); err != nil {
+		t.Fatal(err)
+	}
 	c := exec.CommandContext(t.Context(), o.exe, args...)
 	c.Dir, c.Stdout, c.Stderr, c.Env = o.dir, line, line, append(os.Environ(), env...)
 	got := make(chan string)

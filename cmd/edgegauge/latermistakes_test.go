@@ -43,6 +43,16 @@ var laterMistakes = []mistake{
 	{"run good.yaml --lease 8s", "", "--lease means nothing without --benches: add it, or leave --lease out"},
 	{"stacks build --all rest-json", "", "--all means every stack, and rest-json names some; leave one of them out"},
 	{"stacks check --all rest-json soap", "", "--all means every stack, and rest-json soap names some"},
+	// of several names all that are wrong
+	{"compare nosuch none", "", "nosuch: no such directory … none: no such directory"},
+	{"compare good.yaml none", "", "good.yaml is not what edgegauge probe --json prints … none: no such directory"},
+	{"history nosuch none", "", "nosuch: no such folder … none: no such folder"},
+	{"report --claims nosuch old none", "", "nosuch: no such directory … none: no such directory"},
+	{"report --findings nosuch none --out x", "", "nosuch: no such directory … none: no such directory"},
+	{"forecast nosuch none --battery 2xAA --link nb-iot --period 1h", "",
+		"nosuch: no such directory … none: no such directory"},
+	{"confirm nosuch none", "", "nosuch: no such directory … none: no such directory"},
+	{"publish nosuch none", "", "nosuch: no such directory … none: no such directory"},
 	// verbs and flags
 	{"link lte-m", "", `unknown command "link"; did you mean edgegauge links lte-m?`},
 	{"versions", "", "did you mean edgegauge version?"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/device"
@@ -179,6 +180,9 @@ func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	out := &printed{w: root.OutOrStdout()}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		out.columns = width
+	}
 	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
 	var e exit

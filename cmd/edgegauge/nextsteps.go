@@ -138,8 +138,7 @@ func writeNext(w io.Writer, steps []report.Step) error {
 	for _, s := range steps {
 		text += fmt.Sprintf("  %s:\n    %s\n", s.What, s.Command)
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return report.PrintText(w, text)
 }
 
 // closest finds the two treatments, undecided by a time, that the fewest trials would tell apart; 0: there are none.

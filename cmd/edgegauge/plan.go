@@ -26,7 +26,7 @@ Anything that would keep the study from running on this machine is listed after 
 			if err != nil {
 				return err
 			}
-			tellLonely(p)
+			advisePlan(bed, p)
 			found := hinders(cmd.Context(), bed, p, shared)
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), plannedOf(p, found))

@@ -200,10 +200,11 @@ func judgeAll(bounds []bound, all []figures, confidence float64) []judged {
 		out[i] = b.held(all, confidence)
 		ps[i] = out[i].p
 	}
+	among := len(slices.DeleteFunc(slices.Clone(ps), math.IsNaN))
 	for i, p := range stat.Holm(ps) {
 		if j := &out[i]; j.Verdict != stat.Undecided && p >= 1-confidence {
-			j.doubt(fmt.Sprintf("alone this would be decided (p %.2g), but several conditions are judged at once, so that each "+
-				"needs stronger evidence (p %.2g among all); more --runs would decide", j.p, p))
+			j.doubt(fmt.Sprintf("alone this would be decided (p %.2g), but %d conditions are judged at once, so that each "+
+				"needs stronger evidence (p %.2g among all); more --runs would decide", j.p, among, p))
 		}
 	}
 	t := totalOf(all)

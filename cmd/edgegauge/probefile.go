@@ -154,6 +154,18 @@ func readProbe(path string) (probeReport, bool, error) {
 	return p, true, nil
 }
 
+// readProbeOrNone is the probe in a file; nil: there are results of a study.
+func readProbeOrNone(path string) (*probeReport, error) {
+	p, is, err := readProbe(path)
+	switch {
+	case err == nil && is:
+		return &p, nil
+	case err == nil && !exists(path):
+		return nil, exit{exitUsage, notResults(path)}
+	}
+	return nil, err
+}
+
 // possible reports whether no count contradicts another, and each run has all of its figures or none.
 func (p probeReport) possible() bool {
 	counts := func(failures, requests int) bool { return 0 <= failures && failures <= requests }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,7 +110,7 @@ func TestConditionsOfAProbeShareItsLevel(t *testing.T) {
 		}
 	}
 	t.Logf("a condition is decided in %.1f %%: %s", 100*float64(any)/probes, said)
-	if tooOften(any, probes, 0.05) || said == "" {
+	if tooOften(any, probes, 0.05) || !strings.Contains(said, "but 3 conditions are judged at once") {
 		t.Errorf("a condition is decided in %d of %d probes; %q", any, probes, said)
 	}
 }

@@ -102,11 +102,12 @@ func (a *app) publish(ctx context.Context, dirs []string, p publishing, now time
 		}
 	}
 	seen := map[string]bool{}
-	for _, dir := range dirs {
-		part, err := publishable(dir)
-		if err != nil {
-			return "", err
-		}
+	parts, err := readEach(dirs, publishable)
+	if err != nil {
+		return "", err
+	}
+	for i, part := range parts {
+		dir := dirs[i]
 		if seen[part.Folder] {
 			return "", exit{exitUsage, fmt.Errorf("%s: the crate has a folder %s already; name each results directory once, "+
 				"or rename one", dir, part.Folder)}

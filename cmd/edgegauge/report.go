@@ -122,13 +122,9 @@ func writeFindings(w io.Writer, dirs []string, out string) error {
 	if out == "" {
 		return exit{exitUsage, errors.New("--findings writes pages and figures into a folder; name it with --out")}
 	}
-	var all []*report.Report
-	for _, dir := range dirs {
-		r, err := soundReport(dir)
-		if err != nil {
-			return err
-		}
-		all = append(all, r)
+	all, err := readEach(dirs, soundReport)
+	if err != nil {
+		return err
 	}
 	files, err := report.Findings(all)
 	if err != nil {
@@ -173,13 +169,9 @@ func reportClaims(w io.Writer, dirs []string, format string) error {
 	if !ok {
 		return exit{exitUsage, fmt.Errorf("--claims does not support format %q; supported: json, text", format)}
 	}
-	var all []*report.Report
-	for _, d := range dirs {
-		r, err := readReport(d, 0)
-		if err != nil {
-			return err
-		}
-		all = append(all, r)
+	all, err := readEach(dirs, func(dir string) (*report.Report, error) { return readReport(dir, 0) })
+	if err != nil {
+		return err
 	}
 	return write(w, all)
 }
@@ -257,4 +249,19 @@ func soundReport(dir string) (*report.Report, error) {
 				report.DamageText(r.Damage))}
 	}
 	return r, nil
+}
+
+// readEach reads several results; the error says what is wrong with each of them.
+func readEach[T any](names []string, read func(string) (T, error)) ([]T, error) {
+	all, errs := make([]T, len(names)), make([]error, len(names))
+	for i, name := range names {
+		if slices.Index(names, name) < i { // it is named twice, and said once
+			continue
+		}
+		all[i], errs[i] = read(name)
+	}
+	for i, name := range names {
+		all[i] = all[slices.Index(names, name)]
+	}
+	return all, worst(errs)
 }

@@ -239,7 +239,7 @@ func (a *app) open(ctx context.Context, file string, o opening) (*testbed.Experi
 	if err != nil {
 		return nil, err
 	}
-	tellLonely(plan)
+	advisePlan(bed, plan)
 	if o.shared.wanted() { // else to open it finds the same, and what only boards say
 		if found := hinders(ctx, bed, plan, o.shared); found != nil {
 			return nil, obstacles(found)

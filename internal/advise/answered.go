@@ -70,6 +70,46 @@ func (s Series) OfAnswered() bool {
 	return s.Failed > 0 && s.Side == measure.Client && OfAnswered(s.Response)
 }
 
+// failOtherwise reports whether two series are a time that only answered requests have, and another share of the
+// requests failed in one than in the other.
+func failOtherwise(old, new Series) bool {
+	return OfAnswered(old.Response) && old.Side == measure.Client && old.Failed != new.Failed
+}
+
+// amongAll compares the medians among all requests; where a copy does not tell them, those of the answered ones, since
+// few requests that failed shift no median far.
+func amongAll(old, new Series, confidence float64) Contrast {
+	if hides := func(t TrialSummary) bool { return t.unseen("median") }; slices.ContainsFunc(old.Trials, hides) ||
+		slices.ContainsFunc(new.Trials, hides) {
+		of := AnsweredOnly([]Series{old, new})
+		old, new = of[0], of[1]
+	}
+	return contrast(old, new, "median", confidence)
+}
+
+// hides says that which requests failed may be why the answered ones differ: who answers what the other gave up is not
+// slower for it, and who gives up more is not quicker.
+func (c Contrast) hides() bool { return c.fewer != c.lower() }
+
+// differsLike is the p of the answer that c differs from 1, to the side that another does.
+func (c Contrast) differsLike(other Contrast) float64 {
+	switch {
+	case c.lower() != other.lower() || c.Doubt != "" || c.Change == Same:
+		return 1
+	case c.noSpread() && c.Ratio.Estimate != 1 && !(c.Allowance > 1):
+		return 0
+	}
+	return orOne(c.differs())
+}
+
+// orOne is a p, and 1 where there is no test: it proves nothing.
+func orOne(p float64) float64 {
+	if math.IsNaN(p) {
+		return 1
+	}
+	return p
+}
+
 // OfAll is a series whose trials have, in place of their means, medians among all requests, of which those that failed
 // are the slowest; why a trial has none, which leaves the series as it is.
 func (s Series) OfAll() (out Series, why string) {

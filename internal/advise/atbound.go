@@ -11,15 +11,14 @@ import (
 // exact reports whether equal values of a series are the truth itself.
 func (s Series) exact() bool {
 	r, _ := measure.FindResponse(s.Response)
-	return r.Exact() && !s.Modelled
+	return r.Exact() && !s.Modelled && !(s.Resends && r.OnWire())
 }
 
 // atBound is the verdict on a figure that is exact, and in all trials the bound itself; empty: it is none.
 func (c Condition) atBound(f Estimate) stat.Verdict {
 	beside := func(x float64) bool { return !SameFigure(x, c.Bound) }
-	exact := Series{Response: f.Response, Modelled: f.Modelled}.exact()
 	switch {
-	case !exact || len(f.Values) < 2 || slices.ContainsFunc(f.Values, beside):
+	case !f.exact || len(f.Values) < 2 || slices.ContainsFunc(f.Values, beside):
 		return ""
 	case c.At:
 		return stat.Confirmed

@@ -14,6 +14,7 @@ func TestExactlyTheBound(t *testing.T) {
 	clock, modelled, two := series("a", "rtt", 0.05, 0.05, 0.05, 0.05, 0.05), series("a", "message_size", 56, 56, 56),
 		series("a", "message_size", 56, 56)
 	clock.Ticks, modelled.Modelled = true, true
+	resends := func(s Series) Series { s.Resends = true; return s }
 	const open = "uuuu"
 	for _, tt := range []struct {
 		what  string
@@ -24,6 +25,11 @@ func TestExactlyTheBound(t *testing.T) {
 		{"a size", two, "message_size %s 56B", "ynyn"},
 		{"a size in kB, not a binary number", series("a", "message_size", 1001, 1001), "message_size %s 1.001kB", "ynyn"},
 		{"packets", series("a", "packets", 10, 10, 10), "packets %s 10", "ynyn"},
+		{"packets that may be sent again", resends(series("a", "packets", 10, 10, 10)), "packets %s 10", open},
+		{"bytes on the wire that may be, above", resends(series("a", "wire_bytes", 57, 57)), "wire_bytes %s 56B", "nnyy"},
+		{"bytes on the wire that may be", resends(series("a", "wire_bytes", 56, 56)), "wire_bytes %s 56B", open},
+		{"a size of what may be", resends(two), "message_size %s 56B", "ynyn"},
+		{"handshakes", series("a", "handshake_bytes", 900, 900), "handshake_bytes %s 900B", open},
 		{"below", series("a", "message_size", 55, 55), "message_size %s 56B", "yynn"},
 		{"above", series("a", "message_size", 57, 57), "message_size %s 56B", "nnyy"},
 		{"around", series("a", "message_size", 55, 57, 55, 57), "message_size %s 56B", open},
@@ -52,6 +58,7 @@ func TestExactlyTheBoundOfAChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 53))
 	of := func(response string, values ...float64) Series { return series("a", response, values...) }
 	paired := func(s Series) Series { s.Interleaved = true; return s }
+	resends := func(s Series) Series { s.Resends = true; return s }
 	clock := of("rtt", 0.05, 0.05, 0.05)
 	clock.Ticks = true
 	wide := of("message_size", around(r, 56, 0.05, 5)...)
@@ -67,6 +74,9 @@ func TestExactlyTheBoundOfAChange(t *testing.T) {
 		{"one byte more", of("message_size", 56, 56), of("message_size", 57, 57), "message_size %s 0%%", "nnyy"},
 		{"pairs that stay", paired(of("message_size", 56, 60, 90)), paired(of("message_size", 56, 60, 90)),
 			"message_size %s 0%%", "ynyn"},
+		{"packets that stay", of("packets", 10, 10), of("packets", 10, 10), "packets %s 0%%", "ynyn"},
+		{"packets that may be sent again", of("packets", 10, 10), resends(of("packets", 10, 10)), "packets %s 0%%", open},
+		{"two more of such", resends(of("packets", 10, 10)), resends(of("packets", 12, 12)), "packets %s 0%%", "nnyy"},
 		{"0 that stays", of("packets", 0, 0), of("packets", 0, 0), "packets %s 0%%", "ynyn"},
 		{"sizes that vary", wide, wide, "message_size %s 0%%", open},
 		{"a clock", clock, clock, "rtt %s 0%%", open},

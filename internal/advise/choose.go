@@ -46,6 +46,7 @@ type Estimate struct {
 	waiting float64 // as Series.Waiting, where the trials were starved
 	units   bool    // as Series.Units
 	ticks   bool    // as Series.Ticks
+	exact   bool    // as Series.exact
 }
 
 // A Check is a requirement's verdict for one candidate. Where both sides have the response, it is that of the side
@@ -307,7 +308,7 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 		}
 		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
 			Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units,
-			ticks: s.Ticks}
+			ticks: s.Ticks, exact: s.exact()}
 		if s.Starved() {
 			f.waiting = s.Waiting
 		}

@@ -47,8 +47,14 @@ type Contrast struct {
 	Allowance float64
 	Warnings  []string
 
-	exact bool   // equal values are the truth itself, see measure.Response.Exact
-	zeros *zeros // the values, where some are 0, so that there is no Ratio; nil: none is
+	// Answered says that the answered requests alone would have the figure changed, or equal, and that medians among all
+	// of them do not say so, where another share failed than before.
+	Answered bool
+
+	exact bool      // equal values are the truth itself, see measure.Response.Exact
+	zeros *zeros    // the values, where some are 0, so that there is no Ratio; nil: none is
+	all   *Contrast // of medians among all requests, where another share failed than before; nil: the same did
+	fewer bool      // where there is all: fewer requests fail than before
 }
 
 // A Part is one of the tests a condition rests on.
@@ -152,7 +158,12 @@ func compareBy(figure func(a, b Series) string, old, new []Series, confidence, m
 	out := Comparison{Margin: margin}
 	for _, b := range new {
 		if a, ok := Find(old, b); ok {
-			out.Contrasts = append(out.Contrasts, contrast(a, b, figure(a, b), confidence))
+			c := contrast(a, b, figure(a, b), confidence)
+			if c.Figure == "mean" && failOtherwise(a, b) {
+				all := amongAll(a, b, confidence)
+				c.all, c.fewer = &all, a.Failed > b.Failed
+			}
+			out.Contrasts = append(out.Contrasts, c)
 		}
 	}
 	out.OnlyOld, out.OnlyNew = missing(old, new), missing(new, old)
@@ -309,30 +320,59 @@ func (c Contrast) differs() float64 {
 func judgeChanges(cs []Contrast, confidence, margin float64) {
 	differ, equal := make([]float64, len(cs)), make([]float64, len(cs))
 	for i, c := range cs {
-		differ[i], equal[i] = c.differs(), math.NaN()
-		if c.Allowance > 1 {
+		differ[i], equal[i] = c.differs(), c.equals(margin)
+	}
+	answered := changes(cs, stat.Holm(differ), stat.Holm(equal), 1-confidence)
+	for i, c := range cs {
+		if c.all == nil {
 			continue
 		}
-		if e, err := c.Ratio.Equivalent(1/(1+margin), 1+margin); err == nil && !math.IsNaN(c.Ratio.Lo) {
-			equal[i] = e.P
+		equal[i] = max(equal[i], orOne(c.all.equals(margin)))
+		if p := c.all.differsLike(c); c.hides() && p > 0 && !(differ[i] >= p) {
+			differ[i] = p
 		}
 	}
-	differ, equal = stat.Holm(differ), stat.Holm(equal)
-	alpha := 1 - confidence
-	for i := range cs {
+	differ = stat.Holm(differ)
+	for i, word := range changes(cs, differ, stat.Holm(equal), 1-confidence) {
 		c := &cs[i]
-		c.PHolm = differ[i]
-		switch {
+		c.PHolm, c.Change, c.Answered = differ[i], word, word == Unknown && answered[i] != Unknown
+		if c.Answered {
+			c.Warnings = append(c.Warnings, "the answered requests alone would decide it, and medians among all requests do "+
+				"not say so; another share failed than before")
+		}
+	}
+}
+
+// changes are the words of contrasts, by the p of each difference and of each equality.
+func changes(cs []Contrast, differ, equal []float64, alpha float64) []Change {
+	out := make([]Change, len(cs))
+	for i, c := range cs {
+		switch out[i] = c.Change; {
 		case c.Change == Same:
 		case equal[i] < alpha:
-			c.Change = Equal
-		case c.PHolm < alpha || c.noSpread() && c.Ratio.Estimate != 1 && !(c.Allowance > 1):
-			c.Change = Higher
-			if c.Ratio.Estimate < 1 || c.zeros != nil && c.New < c.Old {
-				c.Change = Lower
+			out[i] = Equal
+		case differ[i] < alpha,
+			c.noSpread() && !(differ[i] >= alpha) && c.Ratio.Estimate != 1 && !(c.Allowance > 1):
+			out[i] = Higher
+			if c.lower() {
+				out[i] = Lower
 			}
 		}
 	}
+	return out
+}
+
+// lower says on which side of the old figure the new one lies.
+func (c Contrast) lower() bool { return c.Ratio.Estimate < 1 || c.zeros != nil && c.New < c.Old }
+
+// equals is the p of the answer that the ratio lies within the margin of 1; NaN: waiting for a CPU hides it, or there
+// is none.
+func (c Contrast) equals(margin float64) float64 {
+	e, err := c.Ratio.Equivalent(1/(1+margin), 1+margin)
+	if err != nil || math.IsNaN(c.Ratio.Lo) || c.Allowance > 1 {
+		return math.NaN()
+	}
+	return e.P
 }
 
 // noSpread: no trial of either side differs from its fellows, so that there is
@@ -371,6 +411,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 				"study", k.Text, k.Response))
 		}
 	}
+	among := len(slices.DeleteFunc(slices.Clone(ps), math.IsNaN))
 	for i, p := range stat.Holm(ps) {
 		o := &out[i]
 		met, excluded := o.joined(alpha)
@@ -379,6 +420,7 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			o.Verdict = sameAgainst(o.Condition)
 		case !(p < alpha):
 			o.Doubt = o.doubt(p, alpha, alpha/float64(len(out)*max(1, len(o.Parts))))
+			o.Doubt.Among = among
 		case met < excluded:
 			o.Verdict = stat.Confirmed
 		default:

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -45,16 +44,10 @@ func (o *Outcome) test(old, new Series, confidence float64) {
 // all requests do, where fewer requests fail than failed before, or more: who answers what the other one gave up is not
 // slower for it, and who gives up more is not quicker.
 func (o *Outcome) doubtAnswered(old, new Series, confidence float64) {
-	if o.Condition.Figure != "mean" || !OfAnswered(old.Response) || old.Side != measure.Client ||
-		old.Failed == new.Failed || old.Failed > new.Failed != !o.Condition.Less {
+	if o.Condition.Figure != "mean" || !failOtherwise(old, new) || old.Failed > new.Failed != !o.Condition.Less {
 		return
 	}
-	met, c := 1.0, contrast(old, new, "median", confidence)
-	if hides := func(t TrialSummary) bool { return t.unseen("median") }; slices.ContainsFunc(old.Trials, hides) ||
-		slices.ContainsFunc(new.Trials, hides) { // a copy: few requests that failed shift no median far
-		of := AnsweredOnly([]Series{old, new})
-		c = contrast(of[0], of[1], "median", confidence)
-	}
+	met, c := 1.0, amongAll(old, new, confidence)
 	if !math.IsNaN(c.Ratio.Estimate) {
 		met, _ = o.ps(c.Ratio.Beyond)
 	}

@@ -143,7 +143,7 @@ func TestAFigureThatIsARequestThatFailed(t *testing.T) {
 
 // Of equals the old version gave up its slowest requests, and the new one answers them: the mean of those that it
 // answers is higher, and it is not slower. The other way round fewer are answered, which is no gain. A version that
-// takes half as long again is found all the same.
+// takes half as long again is found all the same. What is said without a condition is the same.
 func TestWhoAnswersTheSlowOnesIsNotSlower(t *testing.T) {
 	const studies, trials, requests = 200, 8, 200
 	worse, better := mustChange(t, "rtt > 5%"), mustChange(t, "rtt < -5%")
@@ -157,7 +157,8 @@ func TestWhoAnswersTheSlowOnesIsNotSlower(t *testing.T) {
 		{1, better, true, 0, 0.05},
 		{1.5, worse, false, 0.95, 1},
 	} {
-		r, met := rand.New(rand.NewPCG(29, 33)), 0
+		r, met, said := rand.New(rand.NewPCG(29, 33)), 0, 0
+		word := map[bool]Change{false: Higher, true: Lower}[tt.turned]
 		for range studies {
 			one := func(scale, limit float64) Series {
 				s := series("x", "rtt")
@@ -189,10 +190,20 @@ func TestWhoAnswersTheSlowOnesIsNotSlower(t *testing.T) {
 			if c.Outcomes[0].Verdict == stat.Confirmed {
 				met++
 			}
+			k := c.Contrasts[0]
+			if k.Change == word {
+				said++
+			}
+			if k.Answered != (k.Change == Unknown) { // of the answered ones it would be decided in each
+				t.Errorf("%g times as long: %s, %v", tt.times, k.Change, k.Answered)
+			}
 		}
-		t.Logf("%g times as long, %s: met in %d of %d studies", tt.times, tt.gate.Text, met, studies)
-		if float64(met) < tt.least*studies || tt.most < 1 && tooOften(met, studies, tt.most) {
-			t.Errorf("%g times as long, %s: met in %d of %d studies", tt.times, tt.gate.Text, met, studies)
+		t.Logf("%g times as long, %s: met in %d, %s in %d of %d studies", tt.times, tt.gate.Text, met, word, said, studies)
+		for _, n := range []int{met, said} {
+			if float64(n) < tt.least*studies || tt.most < 1 && tooOften(n, studies, tt.most) {
+				t.Errorf("%g times as long, %s: met in %d, %s in %d of %d studies", tt.times, tt.gate.Text, met, word, said,
+					studies)
+			}
 		}
 	}
 }

@@ -29,8 +29,9 @@ const (
 type Doubt struct {
 	Why  Why
 	Open []Part // those that do not exclude the condition
-	// P is that of the condition by itself, Holm that among all that is judged at once.
+	// P is that of the condition by itself, Holm that among all that is judged at once, of which there are Among.
 	P, Holm float64
+	Among   int
 	// Needed is how many trials a side would decide it, with leastPower, if the figures stay as they are;
 	// 0: that cannot be said, or no practical number would.
 	Needed int

@@ -185,7 +185,8 @@ func TestDecidedAloneButNotTogether(t *testing.T) {
 			continue
 		}
 		seen[o.Doubt.Why]++
-		if alone := o.Doubt.P < 0.05; alone != (o.Doubt.Why == Together) || o.Doubt.Holm < 0.05 {
+		if alone := o.Doubt.P < 0.05; alone != (o.Doubt.Why == Together) || o.Doubt.Holm < 0.05 ||
+			o.Doubt.Among != len(old) {
 			t.Errorf("%s: %+v", o.Contrast.Treatment, o.Doubt)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -119,7 +120,6 @@ func (e *evidence) mayFail() *float64 {
 // answers: every answer comes, and is right, but for those that the study lets fail. Where it does not say, those are
 // what a link may lose, and of devices all.
 func (e *evidence) answers() string {
-	const bearable = 0.05 // of the requests, where the link itself may lose them
 	c, may, more := &e.sides[atClient], e.mayFail(), ""
 	switch {
 	case c.failed == 0 || e.overload:
@@ -129,8 +129,7 @@ func (e *evidence) answers() string {
 			return ""
 		}
 		more = fmt.Sprintf(", more than the %.6g %% of failures", 100**may)
-	case e.devices != nil, e.lossy && float64(c.failed) <= bearable*float64(c.n),
-		e.lostByLink(c.failed, c.n):
+	case e.devices != nil, e.lossy && Bears(e.setup, e.link, c.failed, c.n), lostByLink(e.setup, e.link, c.failed, c.n):
 		return ""
 	}
 	e.findings.note(store.FailuresRefused, "1", float64(c.failed))
@@ -142,26 +141,25 @@ func (e *evidence) answers() string {
 	return why
 }
 
+// Bears reports whether a trial behind a link that loses is valid though so many of n requests failed, where a study
+// does not say how many may: few did, or nobody sends again what the link may have cost.
+func Bears(s *study.Setup, l link.Link, failed, n int) bool {
+	const bearable = 0.05
+	return float64(failed) <= bearable*float64(n) || lostByLink(s, l, failed, n)
+}
+
 // lostByLink says whether a link that loses may have cost so many of n requests that nobody
 // sends again. To refuse what is likely would keep the lucky trials only.
-func (e *evidence) lostByLink(failed, n int) bool {
+func lostByLink(s *study.Setup, l link.Link, failed, n int) bool {
 	const unlikely = 1e-6
-	if !e.sentOnce() {
+	if !s.SentOnce() {
 		return false
 	}
-	l := &e.link
 	lost := 1 - (1-l.Up.Loss)*(1-l.Down.Loss)
 	if max(l.Up.Burst, l.Down.Burst) > 1 { // neighbours are lost together: no count is unlikely
 		return lost > 0
 	}
 	return stat.AtLeast(failed, n, lost) > unlikely
-}
-
-// sentOnce says whether a request that the link loses is not sent again, neither by
-// the stack nor below it.
-func (e *evidence) sentOnce() bool {
-	s := e.setup
-	return s.Transport == "udp" || s.Transport == "coap" && s.Options["confirmable"] == "off"
 }
 
 // cpuSlack is what the kernel's account of a program's CPU time may hold beside the run: ticks, and what it does before

@@ -25,7 +25,7 @@ func (t *trialRunner) keepWarmUp() error {
 // warm: a warm-up of which no request was answered warmed nothing up.
 func (e *evidence) warm() string {
 	w := &e.conversation.warmUp
-	if w.Failed == 0 || w.Failed < w.Client || e.overload || e.lostByLink(w.Failed, w.Client) {
+	if w.Failed == 0 || w.Failed < w.Client || e.overload || lostByLink(e.setup, e.link, w.Failed, w.Client) {
 		return ""
 	}
 	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,

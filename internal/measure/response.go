@@ -29,11 +29,15 @@ func (r Response) Waits() bool {
 func (r Response) Counted() bool { return r.Unit == "1" || r.Unit == "B" && r.Name != "peak_rss" }
 
 // Exact reports whether values that are all equal are the truth itself, as sizes are. What happens now and then, such
-// as a failure, is counted, too, and may happen more often than any trial has seen.
+// as a failure, is counted, too, and may happen more often than any trial has seen; and packets of which each may be
+// sent again, as those of a handshake.
 func (r Response) Exact() bool {
-	return r.Counted() &&
-		!slices.Contains([]string{"failed_share", "resent", "notifications_missed", "retransmissions"}, r.Name)
+	return r.Counted() && !slices.Contains([]string{"failed_share", "resent", "notifications_missed", "retransmissions",
+		"handshake_bytes", "datagram_bytes"}, r.Name)
 }
+
+// OnWire reports whether a response is of the packets of exchanges: what is lost and sent again adds to it.
+func (r Response) OnWire() bool { return r.Name == "wire_bytes" || r.Name == "packets" }
 
 // A Direction is the way in which a response is better.
 type Direction string

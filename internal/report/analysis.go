@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -35,8 +34,7 @@ func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence fl
 	for _, line := range a.Warnings {
 		wrap(&b, "! "+line, "  ")
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 func writeAnova(b *strings.Builder, v stat.Anova) {

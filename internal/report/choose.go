@@ -10,7 +10,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -164,8 +163,7 @@ func (c Chosen) Text(w io.Writer) error {
 	for _, l := range c.Warnings {
 		wrap(&b, "! "+l, "  ")
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 func (c LevelChoice) text(b *strings.Builder) {

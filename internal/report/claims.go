@@ -11,7 +11,6 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -36,8 +35,7 @@ func ClaimsText(w io.Writer, all []*Report) error {
 	for _, t := range besides(all) {
 		t.text(&b)
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // scorecard prints the claims of the paper, each with its verdict.

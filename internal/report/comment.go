@@ -62,6 +62,9 @@ func (c Compared) Markdown(w io.Writer) error {
 	for _, f := range c.failures() {
 		fmt.Fprintf(&b, "- failures: %s\n", markdownText(f.String()))
 	}
+	if of := c.OfAnswered(); of != "" {
+		fmt.Fprintf(&b, "- %s\n", markdownText(of))
+	}
 	for _, line := range c.findings() {
 		fmt.Fprintf(&b, "- finding: %s\n", markdownText(line))
 	}

@@ -12,7 +12,6 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -261,8 +260,7 @@ func (c Compared) Text(w io.Writer) error {
 	for _, line := range c.annotations() {
 		fmt.Fprintln(&b, line)
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // mostWarnings of both results are shown unless all are asked for.
@@ -405,11 +403,29 @@ func (c Compared) table(b *strings.Builder) {
 			plural.Count(n[advise.Equal]+n[advise.Same], "figure"),
 			100*c.Margin, n[advise.Unknown]), "  ")
 	}
+	if of := c.OfAnswered(); of != "" {
+		wrap(b, "! "+of, "  ")
+	}
 	for _, x := range c.Contrasts {
 		if c.All && x.Doubt != "" {
 			wrap(b, fmt.Sprintf("! %s: %s", figureName(x.Treatment, x.Response, x.Side), x.Doubt), "  ")
 		}
 	}
+}
+
+// OfAnswered names the figures that are undecided though the answered requests differ, or are equal; empty: none is.
+func (c Compared) OfAnswered() string {
+	var names []string
+	for _, x := range c.Contrasts {
+		if x.Answered {
+			names = append(names, figureName(x.Treatment, x.Response, x.Side))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return list(names, mostNames) + ": undecided, since another share of the requests failed than before: the answered " +
+		"ones alone would decide it, and medians among all do not say so"
 }
 
 func changeWord(x advise.Contrast, margin float64) string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -95,5 +96,38 @@ func TestCompareOfOneTreatment(t *testing.T) {
 	}
 	if !strings.Contains(junit.String(), ` name="client"`) || strings.Contains(junit.String()+text.String(), "of  at") {
 		t.Errorf("got\n%s", junit.String())
+	}
+}
+
+// What the answered requests alone would decide, since another share failed than before, is undecided, and said, in
+// every format.
+func TestCompareSaysWhatOnlyTheAnsweredDecide(t *testing.T) {
+	old, new := runsOfProbe(0, 9.9, 10, 10.1, 10, 9.9, 10.1), runsOfProbe(0, 8.9, 9, 9.1, 9, 8.9, 9.1)
+	for _, x := range []struct {
+		allMedian float64 // times that of the old, among all
+		undecided bool
+	}{{1, true}, {1.1, true}, {0.9, false}} {
+		for i := range new {
+			new[i].Failed = 0.02
+			for j := range new[i].Trials {
+				new[i].Trials[j].AllMedian = x.allMedian * old[i].Trials[j].Mean
+			}
+		}
+		c := Compared{Old: "old", New: "new", Confidence: 0.95}
+		var err error
+		if c.Comparison, err = advise.Compare(old[:1], new[:1], nil, 0.95, 0.05); err != nil {
+			t.Fatal(err)
+		}
+		var text, comment, json strings.Builder
+		if err := errors.Join(c.Text(&text), c.Markdown(&comment), c.JSON(&json)); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []string{text.String(), comment.String(), json.String()} {
+			got = strings.Join(strings.Fields(got), " ")
+			if strings.Contains(got, "medians among all") != x.undecided ||
+				strings.Contains(got, "1 lower") == x.undecided && !strings.HasPrefix(got, "{") {
+				t.Errorf("%g of all: got %s", x.allMedian, got)
+			}
+		}
 	}
 }

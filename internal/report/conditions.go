@@ -150,6 +150,23 @@ func (r *Report) doubtModelledBytes(noted [][]map[string]float64) {
 				"all bytes on the wire in %s: do not compare these; give all the response wire_bytes, and capture: on", side,
 				list(from[0], mostNames), list(from[1], mostNames)))
 		}
+		r.doubtModelledFrames(side, from[1])
+	}
+}
+
+// doubtModelledFrames warns where energy was modelled from frames with an Ethernet header in some treatments, and from
+// bare packets in others.
+func (r *Report) doubtModelledFrames(side measure.Side, onWire []string) {
+	of := map[int][]string{}
+	for i, t := range r.Treatments {
+		if n, known := r.frameHeader(i); known && slices.Contains(onWire, t.Name()) {
+			of[n] = append(of[n], t.Name())
+		}
+	}
+	if len(of[0]) > 0 && len(of[ethernetHeader]) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the energy of the %s is modelled from bytes that contain %d B of an "+
+			"Ethernet header for each packet of %s, and none of %s: no radio sends that header, so the former is modelled too "+
+			"large, by as many bytes", side, ethernetHeader, list(of[ethernetHeader], mostNames), list(of[0], mostNames)))
 	}
 }
 

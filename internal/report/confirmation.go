@@ -14,7 +14,6 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -233,8 +232,7 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	for _, text := range p.Doubts {
 		wrap(&b, "! "+text, "  ")
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // tookText is how long something took: 12.3 s, 40m12s.

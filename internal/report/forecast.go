@@ -11,7 +11,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/battery"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -187,8 +186,7 @@ func (f Forecasts) Text(w io.Writer) error {
 	for _, l := range f.Warnings {
 		wrap(&b, "! "+l, "  ")
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 func (f Forecasts) lives(b *strings.Builder) {

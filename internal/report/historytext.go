@@ -12,7 +12,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -210,8 +209,7 @@ func (h History) Text(w io.Writer) error {
 	if len(h.Others) > 0 {
 		wrap(&b, "other studies there: "+strings.Join(h.Others, ", ")+"; choose one with --study", "  ")
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // plotted is a run's interval in a row of characters.

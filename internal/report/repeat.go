@@ -9,7 +9,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/plural"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -130,8 +129,7 @@ func (c Repeated) Text(w io.Writer) error {
 		}
 		wrap(&b, "! "+text, "  ")
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // repeatedName names a figure. Where requests failed, a time is that of medians among all of them.

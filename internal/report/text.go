@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"edgegauge.example/edgegauge/internal/measure"
-	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -52,8 +51,7 @@ func (r *Report) Text(w io.Writer) error {
 		b.WriteByte('\n')
 		r.scorecard(&b)
 	}
-	_, err := io.WriteString(w, printable.Text(b.String()))
-	return err
+	return PrintText(w, b.String())
 }
 
 // tables prints one side's responses, as many beside each other as fit.
@@ -202,14 +200,17 @@ func pad(s string, width int, right bool) string {
 func wrap(b *strings.Builder, text, indent string) { hang(b, "", text, indent) }
 
 // hang is wrap behind a head, which stands as it is.
-func hang(b *strings.Builder, head, text, indent string) {
+func hang(b *strings.Builder, head, text, indent string) { hangIn(b, Columns, head, text, indent) }
+
+// hangIn is hang in so many columns.
+func hangIn(b *strings.Builder, columns int, head, text, indent string) {
 	b.WriteString(head)
 	n := utf8.RuneCountInString(head)
 	for i, word := range strings.Fields(text) {
 		l := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case n+1+l > Columns:
+		case n+1+l > columns:
 			b.WriteString("\n" + indent)
 			n = len(indent)
 		default:

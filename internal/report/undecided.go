@@ -60,8 +60,8 @@ func reason(o advise.Outcome) string {
 		return "the intervals alone would decide, but programs waited for a CPU, which may explain what parts them from " +
 			"the bound; measure again on a quieter machine"
 	case advise.Together:
-		return "several conditions are judged at once, each of every treatment and side, so that each needs stronger " +
-			"evidence than alone; more trials would decide"
+		return fmt.Sprintf("%d answers are judged at once, one of each condition, treatment and side, so that each needs "+
+			"stronger evidence than alone; more trials would decide", o.Doubt.Among)
 	}
 	if o.Doubt.Needed > 0 {
 		return "the intervals contain the bound; more trials would decide"
@@ -96,8 +96,8 @@ func whatNext(o advise.Outcome) string {
 		return fmt.Sprintf("the interval alone would decide (p %.2g), but programs waited for a CPU, which may explain a "+
 			"ratio of up to %.3g; measure again on a quieter machine", d.P, o.Contrast.Allowance)
 	case advise.Together:
-		return fmt.Sprintf("alone this would be decided (p %.2g), but several conditions are judged at once, each of every "+
-			"treatment and side, so that each needs stronger evidence (p %.2g among all); %s", d.P, max(d.Holm, d.P),
+		return fmt.Sprintf("alone this would be decided (p %.2g), but %d answers are judged at once, one of each condition, "+
+			"treatment and side, so that each needs stronger evidence (p %.2g among all); %s", d.P, d.Among, max(d.Holm, d.P),
 			trialsFor(o))
 	case advise.Tails:
 		return tailsText(o)

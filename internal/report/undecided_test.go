@@ -91,10 +91,11 @@ func TestUndecidedIsExplainedTruly(t *testing.T) {
 
 // Who reads that conditions are judged together reads what that means.
 func TestTogetherIsSaidInWords(t *testing.T) {
-	o := advise.Outcome{Verdict: stat.Undecided, Doubt: advise.Doubt{Why: advise.Together, P: 0.03, Holm: 0.06, Needed: 9}}
+	o := advise.Outcome{Verdict: stat.Undecided, Doubt: advise.Doubt{Why: advise.Together, P: 0.03, Holm: 0.06, Among: 4,
+		Needed: 9}}
 	o.Contrast.Trials = [2]int{6, 6}
 	for _, said := range []string{reason(o), whatNext(o)} {
-		if !strings.Contains(said, "several conditions are judged at once, each of every treatment and side, so that each "+
+		if !strings.Contains(said, "4 answers are judged at once, one of each condition, treatment and side, so that each "+
 			"needs stronger evidence") {
 			t.Errorf("got %q", said)
 		}

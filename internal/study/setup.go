@@ -165,3 +165,9 @@ type Factor struct {
 	Levels []Level
 	Pos    Pos
 }
+
+// SentOnce says whether a request that a link loses is not sent again, neither by
+// the stack nor below it.
+func (s *Setup) SentOnce() bool {
+	return s.Transport == "udp" || s.Transport == "coap" && s.Options["confirmable"] == "off"
+}

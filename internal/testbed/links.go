@@ -42,6 +42,7 @@ func (x *assembly) openLinks() {
 		}
 		if err := l.Check(); err != nil {
 			x.fault(t, err.Error(), "", "link")
+			l = link.Link{Name: l.Name} // what follows from the fault is not said beside it
 		}
 		x.lab.Links[text] = l
 	}

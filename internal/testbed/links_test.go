@@ -24,6 +24,7 @@ func TestLinksByWhichNothingComesInTime(t *testing.T) {
 		{"link: {delay: 10s, down: {loss: 100%}}\nrequests: 5", "loses every packet, so no answer"},
 		{"link: {profile: nb-iot, loss: 100%}\ntimeouts: {request: 700ms}\nrequests: 5", "loses every packet, so no request"},
 		{"link: {delay: 10ms, loss: 99%}\nrequests: 5", ""},
+		{"link: {rate: 1bit}\nservice: echo\nn: 100\nrequests: 5", "is sent for 3h20m0s; write a higher rate"},
 
 		{"link: nb-iot\nrequests: 800", ""}, // 576 s
 		{"link: nb-iot\nrequests: 900", "900 requests and their warm-up take 10m48s at least behind this link"},

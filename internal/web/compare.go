@@ -154,6 +154,9 @@ func (s *Server) against(base, h *held, all bool) comparison {
 			out.Only = append(out.Only, text)
 		}
 	}
+	if of := c.OfAnswered(); of != "" {
+		out.Only = append(out.Only, of)
+	}
 	for _, x := range c.Contrasts {
 		if all && x.Doubt != "" {
 			out.Only = append(out.Only, fmt.Sprintf("%s %s, %s: %s", x.Treatment, x.Response, x.Side, x.Doubt))

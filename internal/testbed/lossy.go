@@ -1,0 +1,95 @@
+package testbed
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"edgegauge.example/edgegauge/internal/lab"
+	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
+)
+
+// Losing are treatments behind a link that loses, where so many requests fail that trials will be invalid for it, in
+// words, with what to write. It is known of CoAP and bare UDP, where a plan says how many requests a trial has; when
+// TCP sends again depends on what it has measured.
+func (b *Testbed) Losing(p study.Plan) []error {
+	const worthSaying = 0.05 // of the trials
+	if p.Study.Failures != nil {
+		return nil
+	}
+	x := b.assemble(p, b.Exe, b.Temp)
+	x.openLinks()
+	var out []error
+	var said []string
+	for t := range x.treatments() {
+		s, n := t.Setup, t.Setup.Requests
+		l, ok := x.lab.Links[s.Link.Text]
+		timed := n == 0 || s.Duration > 0 || s.MinDuration > 0
+		if bursts := max(l.Up.Burst, l.Down.Burst) > 1; !ok || timed || bursts || s.Population.Devices > 0 {
+			continue
+		}
+		fails, why := x.failsBehind(t, l)
+		least := sort.Search(n+1, func(failed int) bool { return !lab.Bears(s, l, failed, n) })
+		invalid := stat.AtLeast(least, n, fails)
+		if !(fails < 1) || invalid < worthSaying {
+			continue
+		}
+		note := p.Fault(t, fmt.Sprintf("behind link %s %.2g %% or more of the requests fail: %s; so about %.0f %% of the "+
+			"trials will be invalid, or more, as without failures those are of which %d or more of %d requests fail",
+			s.Link.Text, 100*fails, why, 100*invalid, least, n), "write failures: "+
+			study.FailuresFor(int(math.Ceil(fails*float64(n))), n))
+		note.Pos, _ = p.Place(t, "link")
+		if text := note.Error(); !slices.Contains(said, text) {
+			said, out = append(said, text), append(out, &note)
+		}
+	}
+	return out
+}
+
+// failsBehind is the share of a treatment's requests that fail behind a link, at least, and why; 0: that is not known.
+func (x *assembly) failsBehind(t study.Trial, l link.Link) (share float64, why string) {
+	const block = 1024 // B of a body, the largest block
+	s := t.Setup
+	lost := 1 - (1-l.Up.Loss)*(1-l.Down.Loss)
+	body := float64(x.makes(t, sizeOf(s)).bytes)
+	blocks := max(1, math.Ceil(body/block))
+	switch {
+	case lost == 0:
+		return 0, ""
+	case s.Transport == "udp":
+		packets := max(1, math.Ceil((body+8)/float64(l.LargestPacket()-20)))
+		return 1 - math.Pow(1-l.Up.Loss, packets)*(1-l.Down.Loss), fmt.Sprintf("each is %.0f packets, and nobody sends "+
+			"again what is lost", packets)
+	case s.Transport != "coap":
+		return 0, ""
+	case s.SentOnce():
+		return 1 - math.Pow(1-lost, blocks), fmt.Sprintf("each is %.0f blocks, and nobody sends again what is lost", blocks)
+	}
+	patience := x.plan.Study.Timeouts.Request
+	unanswered, most := unanswered(lost, roundTrip(l), patience)
+	return 1 - math.Pow(1-unanswered, blocks), fmt.Sprintf("CoAP sends again after 2 to 3 s, twice that and so on, so %d "+
+		"attempts at most fit into timeouts.request, %s, which may be longer", most, study.DurationText(patience))
+}
+
+// unanswered is the probability that no attempt of a confirmable CoAP exchange succeeds in time, each of which is lost
+// with some probability, and how many there are at most (RFC 7252, section 4.2).
+func unanswered(lost float64, roundTrip, patience time.Duration) (p float64, most int) {
+	const (
+		ackTimeout, retransmit = 2 * time.Second, 4
+		steps                  = 100
+	)
+	for i := range steps { // of a timeout that is drawn from 2 to 3 s
+		first := ackTimeout + ackTimeout*time.Duration(2*i+1)/(4*steps)
+		attempts := 0
+		for attempts <= retransmit && first*(1<<attempts-1)+roundTrip < patience {
+			attempts++
+		}
+		p += math.Pow(lost, float64(attempts)) / steps
+		most = max(most, attempts)
+	}
+	return p, most
+}
