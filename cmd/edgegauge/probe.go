@@ -59,7 +59,8 @@ stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/re
 NAME/response/{id}.
 
 A figure is the mean of runs. One marked with * is their geometric mean: the runs differ so much that an interval of
-their mean would reach below zero. Answers per second are those of a run over the time until its last answer.
+their mean would reach below zero; the mean stands below. One marked with ? is the mean, without an interval: that of
+the geometric mean reaches from below 1/100 of it to above 100 times it, as that of two runs often does. Answers per second are those of a run over the time until its last answer.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
 instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is

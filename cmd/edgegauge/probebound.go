@@ -180,7 +180,9 @@ type judged struct {
 	Verdict stat.Verdict `json:"verdict"`
 	Why     string       `json:"why"`
 
-	p float64 // of the verdict by itself; NaN: a fact
+	p          float64 // of the verdict by itself; NaN: a fact
+	arithmetic float64 // the mean of runs, which Value is not where Method is geometric
+	untold     bool    // the interval says nothing
 }
 
 // doubt leaves a condition undecided, and says why.
@@ -408,7 +410,7 @@ func (b bound) over(values []float64, confidence float64) judged {
 		return b.fact(mean(values), "the runs have no interval: the value itself was judged")
 	}
 	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method,
-		p: pOf(values, p.Method, b.at)}
+		p: pOf(values, p.Method, b.at), arithmetic: p.arithmetic, untold: p.untold()}
 	switch lo, hi := p.CI[0], p.CI[1]; {
 	case !b.less && lo > b.at || b.less && hi < b.at:
 		j.Verdict = stat.Confirmed
@@ -416,6 +418,9 @@ func (b bound) over(values []float64, confidence float64) judged {
 		j.Verdict = stat.Contradicted
 	default:
 		j.Verdict, j.Why = stat.Undecided, "the interval contains the bound; more --runs would decide"
+		if j.untold {
+			j.Why = untoldBy(len(values))
+		}
 	}
 	if v := mean(values); p.Method == geometric && j.Verdict != stat.Undecided {
 		if b.met(v) != (j.Verdict == stat.Confirmed) {
@@ -453,17 +458,29 @@ func (j judged) String() string {
 	word := map[stat.Verdict]string{stat.Confirmed: "met", stat.Contradicted: "not met",
 		stat.Undecided: "undecided"}[j.Verdict]
 	text := fmt.Sprintf("%s: %s", j.Condition, word)
-	if j.Value != nil && j.Unit != "1" { // how many requests failed, and its interval, stand in why
-		text += ", " + report.Format(*j.Value, j.Unit)
+	if j.Unit != "1" { // how many requests failed, and its interval, stand in why
+		text += j.figure()
 	}
-	if j.CI != nil && j.Unit != "1" {
+	if j.Why != "" {
+		text += "; " + j.Why
+	}
+	return text
+}
+
+// figure is the value with its interval, for a terminal.
+func (j judged) figure() string {
+	switch {
+	case j.Value == nil:
+		return ""
+	case j.untold:
+		return ", " + report.Format(j.arithmetic, j.Unit) + ", the arithmetic mean of runs"
+	}
+	text := ", " + report.Format(*j.Value, j.Unit)
+	if j.CI != nil {
 		text += fmt.Sprintf(" (%s to %s)", report.Format(j.CI[0], j.Unit), report.Format(j.CI[1], j.Unit))
 	}
 	if j.Method == geometric {
 		text += ", the geometric mean of runs"
-	}
-	if j.Why != "" {
-		text += "; " + j.Why
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"edgegauge.example/edgegauge/internal/drive"
@@ -22,7 +23,12 @@ type probed struct {
 	Mean   float64   `json:"mean"` // over the runs, that which Method names
 	CI     []float64 `json:"ci"`   // of that mean; null: there is none
 	Method string    `json:"method"`
+
+	arithmetic float64 // the mean of runs, which Mean is not where Method is geometric
 }
+
+// untold reports whether the interval is so wide that its limits say nothing.
+func (x probed) untold() bool { return x.CI != nil && report.TellsNothing(x.Mean, x.CI[0], x.CI[1]) }
 
 func (p *probe) print(w io.Writer, all []figures) error {
 	t, table := totalOf(all), p.table(all)
@@ -47,7 +53,7 @@ func (p *probe) print(w io.Writer, all []figures) error {
 	for _, hint := range p.hints(all) {
 		fmt.Fprintln(w, hanging("hint: "+hint))
 	}
-	if err := writeFigures(w, table); err != nil {
+	if err := writeFigures(w, table, len(all)); err != nil {
 		return err
 	}
 	for _, j := range judgements {
@@ -168,27 +174,41 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 	return enc.Encode(out)
 }
 
-func writeFigures(w io.Writer, table []probed) error {
+// writeFigures writes the table, and below it what is no mean of runs, or has no interval that says anything.
+func writeFigures(w io.Writer, table []probed, runs int) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "figure\tmean of runs\t95 % from\tto\t")
-	marked := false
+	var means []string // arithmetic ones, of figures whose geometric mean stands in the table
+	untold := false
 	for _, x := range table {
-		if x.Method == geometric {
-			x.Name, marked = x.Name+" *", true
-		}
 		lo, hi := math.NaN(), math.NaN()
-		if x.CI != nil {
+		switch {
+		case x.untold():
+			x.Name, x.Mean, untold = x.Name+" ?", x.arithmetic, true
+		case x.CI != nil:
 			lo, hi = x.CI[0], x.CI[1]
+			if x.Method == geometric {
+				means = append(means, x.Name+" "+report.Format(x.arithmetic, x.Unit))
+				x.Name += " *"
+			}
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t\n", x.Name, report.Format(x.Mean, x.Unit), report.Format(lo, x.Unit),
 			report.Format(hi, x.Unit))
 	}
-	if err := tw.Flush(); err != nil || !marked {
-		return err
+	err := tw.Flush()
+	if len(means) > 0 {
+		_, err = fmt.Fprintln(w, hanging("* the geometric mean of runs: they differ so much that an interval of their mean "+
+			"would reach below zero. The arithmetic mean: "+strings.Join(means, ", ")))
 	}
-	_, err := fmt.Fprintln(w, hanging("* the geometric mean of runs: they differ so much that an interval of their mean "+
-		"would reach below zero"))
+	if untold {
+		_, err = fmt.Fprintln(w, hanging("? the arithmetic mean of runs. "+untoldBy(runs)))
+	}
 	return err
+}
+
+// untoldBy says that so many runs have no interval that says anything, and what would.
+func untoldBy(runs int) string {
+	return fmt.Sprintf("%s that differ so much do not tell how near it is; more --runs would", plural.Count(runs, "run"))
 }
 
 // table summarizes the runs. One without any answer has no times and sizes; its rate is zero.
@@ -241,7 +261,7 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 	if err != nil {
 		return probed{}, err
 	}
-	x := probed{Mean: s.Center, Method: s.Method}
+	x := probed{Mean: s.Center, Method: s.Method, arithmetic: s.Center}
 	switch {
 	case !(s.Lo < s.Hi):
 		return x, nil
@@ -258,7 +278,8 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 		x.CI, x.Method = []float64{0, s.Hi}, s.Method+", cut off at 0"
 		return x, nil
 	}
-	return probed{Mean: math.Exp(of.Center), CI: []float64{math.Exp(of.Lo), math.Exp(of.Hi)}, Method: geometric}, nil
+	x.Mean, x.CI, x.Method = math.Exp(of.Center), []float64{math.Exp(of.Lo), math.Exp(of.Hi)}, geometric
+	return x, nil
 }
 
 // A total is what all runs say together.
