@@ -60,7 +60,9 @@ NAME/response/{id}.
 
 A figure is the mean of runs. One marked with * is their geometric mean: the runs differ so much that an interval of
 their mean would reach below zero; the mean stands below. One marked with ? is the mean, without an interval: that of
-the geometric mean reaches from below 1/100 of it to above 100 times it, as that of two runs often does. Answers per second are those of a run over the time until its last answer.
+the geometric mean reaches from below 1/100 of it to above 100 times it, as that of two runs often does. Answers per
+second are those of a run over the time until its last answer; with --rate, over that of its schedule (requests over
+rate) if it is longer.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
 instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is
@@ -140,6 +142,7 @@ type figures struct {
 	out, in       int64
 	sent, failed  int
 	last          time.Duration // when the last answer came
+	scheduled     time.Duration // how long requests at a rate were to take
 	why           string
 	quality       drive.DriverStats
 	queue         *lab.Lateness // of requests at a rate; nil: there is none
@@ -167,6 +170,7 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 			break
 		}
 		x.quality = result.Quality
+		x.scheduled = measure.Scheduled(p.job.Rate, p.job.Arrivals == drive.Random, x.sent, p.job.Requests, p.job.Duration)
 		all = append(all, x)
 	}
 	return p.print(w, all)
@@ -329,15 +333,16 @@ func (x *figures) add(e measure.Exchange) error {
 	return nil
 }
 
-// rate is how many answers came per second until the last of them, as the throughput of a trial is.
-func (x figures) rate() float64 { return perSecond(len(x.rtt), x.last) }
+// rate is how many answers came per second until the last of them, or the end of the schedule, as the throughput of a
+// trial is.
+func (x figures) rate() float64 { return perSecond(len(x.rtt), max(x.last, x.scheduled)) }
 
 // rateToTheEnd is rate, with the time in which requests failed after the last answer.
 func (x figures) rateToTheEnd() float64 {
 	if x.failed == 0 {
 		return x.rate()
 	}
-	return perSecond(len(x.rtt), max(x.last, x.quality.Elapsed))
+	return perSecond(len(x.rtt), max(x.last, x.scheduled, x.quality.Elapsed))
 }
 
 func perSecond(n int, took time.Duration) float64 {

@@ -3,6 +3,7 @@ package lab
 import (
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -16,7 +17,8 @@ func (e *evidence) summarize() {
 	if client.n > 0 && e.devices == nil && (e.lossy || e.mayFail() != nil) {
 		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
-	answered, took := client.n-client.failed, client.last
+	answered, took := client.n-client.failed, max(client.last, int64(measure.Scheduled(e.setup.Rate,
+		e.setup.Arrival == drive.Random, client.n, e.setup.Requests, e.setup.Duration)))
 	if e.devices != nil {
 		took = c.asked.Duration // also where the last answer came later
 	}
