@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -156,9 +157,7 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt, x.failed),
 			ResponseTime: withinOf(x.response, x.failed), Answers: x.rate(),
 			RequestBody: float64(x.out) / float64(max(1, x.sent))}
-		if elapsed := x.quality.Elapsed.Seconds(); elapsed > 0 {
-			r.Waiting = max(x.quality.RunQueueWait, 0).Seconds() / elapsed
-		}
+		r.Waiting, _ = x.starved()
 		if x.queue != nil {
 			w := x.queue.Waits()
 			r.Waited, r.RateReached = &w.Waited, &w.Pace
@@ -302,8 +301,8 @@ func totalOf(all []figures) (t total) {
 		if t.why == "" {
 			t.why = x.why
 		}
-		if q := x.quality; q.Elapsed > 0 {
-			starved = append(starved, max(q.RunQueueWait, 0).Seconds()/q.Elapsed.Seconds())
+		if share, tells := x.starved(); tells {
+			starved = append(starved, share)
 		}
 		if rtt, err := stat.WithinTrial(x.rtt); err == nil && rtt.Median > 0 {
 			late = append(late, float64(x.quality.LatenessP99)/rtt.Median)
@@ -311,6 +310,20 @@ func totalOf(all []figures) (t total) {
 	}
 	t.starved, t.late = middle(starved), middle(late)
 	return t
+}
+
+// tellsFrom is how long a run must be to tell how long the driver waits for a CPU: one scheduler's turn is all of a
+// shorter one.
+const tellsFrom = 10 * time.Millisecond
+
+// starved is how long the driver waited for a CPU in each second of the time for which that was counted, and whether
+// the run is long enough to tell. Several threads may wait at once, which is no more than waiting.
+func (x figures) starved() (share float64, tells bool) {
+	watched := max(x.quality.Watched, x.quality.Elapsed)
+	if watched <= 0 {
+		return 0, false
+	}
+	return min(1, max(x.quality.RunQueueWait, 0).Seconds()/watched.Seconds()), watched >= tellsFrom
 }
 
 // middle is the median, 0 of nothing.

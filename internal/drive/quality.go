@@ -22,6 +22,7 @@ type DriverStats struct {
 	// RunQueueWait is how long its threads were ready to run and had no CPU; -1
 	// where the kernel does not say (no schedstat).
 	RunQueueWait time.Duration `json:"run_queue_wait"`
+	Watched      time.Duration `json:"watched"` // for which RunQueueWait was counted, longer than Elapsed
 	CPUs         []int         `json:"cpus"` // on which it may run
 	GOMAXPROCS   int           `json:"gomaxprocs"`
 	// Lateness, open loop only: from the instant a request was due and a
@@ -53,6 +54,7 @@ type DriverStats struct {
 
 // effort is what the process has used so far.
 type effort struct {
+	at                time.Time
 	cpu, system, wait time.Duration
 	gcs               int64
 }
@@ -60,7 +62,7 @@ type effort struct {
 func effortNow() effort {
 	var g debug.GCStats
 	debug.ReadGCStats(&g)
-	e := effort{cpu: kernel.OwnCPUTime(), system: kernel.OwnSystemTime(), wait: -1, gcs: g.NumGC}
+	e := effort{at: time.Now(), cpu: kernel.OwnCPUTime(), system: kernel.OwnSystemTime(), wait: -1, gcs: g.NumGC}
 	if waiting, ok := kernel.Waiting(os.Getpid()); ok {
 		e.wait = waiting
 	}
@@ -69,7 +71,7 @@ func effortNow() effort {
 
 func (q *DriverStats) since(e effort) {
 	now := effortNow()
-	q.CPU, q.System = now.cpu-e.cpu, now.system-e.system
+	q.CPU, q.System, q.Watched = now.cpu-e.cpu, now.system-e.system, now.at.Sub(e.at)
 	q.Collections = int(now.gcs - e.gcs)
 	if q.RunQueueWait = -1; now.wait >= 0 && e.wait >= 0 {
 		q.RunQueueWait = max(now.wait-e.wait, 0) // a thread that ended takes its share along
