@@ -283,8 +283,9 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 
 // A total is what all runs say together.
 type total struct {
-	sent, failed, repetitions, retransmissions, reconnects, unsure int
+	sent, failed, repetitions, retransmissions, reconnects, surplus, unsure int
 
+	coap    bool    // a port's message IDs may be used up
 	why     string  // of the first failure
 	starved float64 // s without a CPU in each s of the run, median of runs
 	late    float64 // the driver's p99 lateness over the median RTT, likewise
@@ -297,6 +298,7 @@ func totalOf(all []figures) (t total) {
 		t.repetitions += x.quality.Repetitions
 		t.retransmissions += x.quality.Retransmissions
 		t.reconnects += x.quality.Reconnects
+		t.surplus += x.quality.Surplus
 		t.unsure += x.quality.Unsure
 		if t.why == "" {
 			t.why = x.why
@@ -365,10 +367,17 @@ func (t total) warnings() []string {
 				plural.Count(t.repetitions, "connection"),
 				t.sent+t.repetitions))
 	}
-	if float64(t.reconnects) > closedFrom*float64(t.sent) {
-		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be kept "+
-			"(or, of CoAP, half of a port's message IDs were used): response times include connecting, RTT does not; let "+
-			"the server keep connections, or probe with --connection per-request", plural.Count(t.reconnects, "request")))
+	if t.surplus > 0 {
+		out = append(out, report.SurplusAnswers(t.surplus, t.sent))
+	}
+	if closed := t.reconnects - t.surplus; float64(closed) > closedFrom*float64(t.sent) {
+		used := ""
+		if t.coap {
+			used = " (or half of a port's message IDs were used)"
+		}
+		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be "+
+			"kept%s: response times include connecting, RTT does not; let the server keep connections, or probe with "+
+			"--connection per-request", plural.Count(closed, "request"), used))
 	}
 	if t.unsure > 0 {
 		out = append(out, report.UnsureAnswers(t.unsure, t.sent, "--response-topic"))

@@ -105,6 +105,9 @@ func (w *httpConn) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.
 // reusable: bytes after the response are nothing that was asked for.
 func (w *httpConn) reusable() bool { return w.r.reusable() && w.r.pos == w.n }
 
+// surplus says whether there are such bytes, as where a body is longer than its Content-Length.
+func (w *httpConn) surplus() bool { return w.r.part == whole && w.r.pos < w.n }
+
 // names says whether one of these header lines has a name, written in lower case.
 func names(header []string, name string) bool {
 	return slices.ContainsFunc(header, func(line string) bool {

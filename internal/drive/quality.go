@@ -23,7 +23,7 @@ type DriverStats struct {
 	// where the kernel does not say (no schedstat).
 	RunQueueWait time.Duration `json:"run_queue_wait"`
 	Watched      time.Duration `json:"watched"` // for which RunQueueWait was counted, longer than Elapsed
-	CPUs         []int         `json:"cpus"` // on which it may run
+	CPUs         []int         `json:"cpus"`    // on which it may run
 	GOMAXPROCS   int           `json:"gomaxprocs"`
 	// Lateness, open loop only: from the instant a request was due and a
 	// connection free to the instant the driver took it up. Waiting for a free
@@ -33,6 +33,9 @@ type DriverStats struct {
 	LatenessMax time.Duration `json:"lateness_max"`
 	// Reconnects are connections made anew that were to be kept alive.
 	Reconnects int `json:"reconnects"`
+	// Surplus are answers over HTTP/1 that bytes came with beyond their length: no other request may follow on their
+	// connection, which the driver closes.
+	Surplus int `json:"surplus,omitempty"`
 	// Repetitions are requests sent again over another connection, since the one
 	// before broke: idempotent ones, or such as the server said it had not taken
 	// up. What the first cost lies in their RTT; the server may have seen them twice.

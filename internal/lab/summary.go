@@ -74,6 +74,9 @@ func (e *evidence) summarize() {
 	if n := ends[atClient].Reconnects; n > 0 {
 		f.note("reconnects", "1", float64(n))
 	}
+	if n := ends[atClient].Surplus; n > 0 {
+		f.note("surplus_answers", "1", float64(n))
+	}
 	e.noteConnections()
 	if client.waited > 0 && e.setup.Connection == "multiplexed" {
 		f.note("waited_for_stream", "1", float64(client.waited))

@@ -142,6 +142,7 @@ type header struct {
 	Repetitions     int             `json:"repetitions"`
 	Retransmissions int             `json:"retransmissions"`
 	Reconnects      int             `json:"reconnects"`
+	Surplus         int             `json:"surplus_answers"`
 	Unsure          int             `json:"unsure_answers"`
 	Population      json.RawMessage `json:"population"`
 	Failures
