@@ -198,7 +198,8 @@ func (c *Conn) End(ctx context.Context) error {
 	rest, err := io.ReadAll(io.LimitReader(c.r, maxLine))
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("%w: %q after its last answer", errNotProtocol, clip(rest))
+		return fmt.Errorf("%w: %q after its last answer; stdout belongs to the protocol alone, also at the end",
+			errNotProtocol, clip(rest))
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	}
