@@ -57,6 +57,11 @@ func (p *probe) print(w io.Writer, all []figures) error {
 	if err := writeFigures(w, table, len(all)); err != nil {
 		return err
 	}
+	if t.failed > 0 {
+		fmt.Fprintln(w, hanging(fmt.Sprintf("Times and the response body are of the %d of %d requests that were answered; "+
+			"among all, with those that failed as the slowest, percentiles of times are greater, or none.",
+			t.sent-t.failed, t.sent)))
+	}
 	for _, j := range judgements {
 		fmt.Fprintln(w, j)
 	}
