@@ -90,12 +90,22 @@ probe reports how many were sent again. Times and response sizes are those of an
 			"http://127.0.0.1:8080/ --fail-if 'p99>20ms' --fail-if 'failures>0'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Left out, they have defaults; a zero that is written would be one of these, or no limit, without a word.
+			switch given := cmd.Flags().Changed; {
+			case given("requests") && p.job.Requests == 0:
+				return exit{exitUsage, errors.New("--requests 0; write 1 or more, or leave it out for 1000, or for as many as " +
+					"--duration takes")}
+			case given("duration") && p.job.Duration == 0:
+				return exit{exitUsage, errors.New("--duration 0s; write more, such as 10s, or leave it out")}
+			case given("max-body") && p.job.MostBody == 0:
+				return exit{exitUsage, errors.New("--max-body 0; write 1 to 1 GiB, in bytes")}
+			}
 			p.job.URL = args[0]
 			return p.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&p.job.Requests, "requests", 0, "requests per run (default 1000, unless --duration is given)")
+	f.IntVar(&p.job.Requests, "requests", 0, "requests per run, 1 or more (default 1000, unless --duration is given)")
 	f.DurationVar(&p.job.Duration, "duration", 0, "duration of a run")
 	f.IntVar(&p.runs, "runs", 6, "number of runs; a 95 % interval of a median needs 6")
 	f.IntVar(&p.job.Concurrency, "concurrency", 1, "connections")
