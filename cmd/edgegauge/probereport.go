@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -129,15 +130,27 @@ func (p *probe) loop(all []figures) string {
 func (p *probe) hints(all []figures) []string {
 	out := []string{}
 	var medians, p95s []float64
+	var spectrum measure.Spectrum
+	answered, held := 0, 0
 	least := math.Inf(1)
 	for _, x := range all {
+		answered, held = answered+len(x.rtt), held+x.quality.Held
+		for _, d := range x.rtt {
+			spectrum.Add(time.Duration(d))
+		}
 		if w, err := stat.WithinTrial(slices.Clone(x.rtt)); err == nil {
 			medians, p95s = append(medians, w.Median*1e-9), append(p95s, w.P95*1e-9)
 			least = min(least, w.Min*1e-9)
 		}
 	}
+	// Over HTTP/1 the driver sees whether answers stand still between header and body: what takes as long before its
+	// first byte, or comes in many parts, waits for something else.
+	seen := p.job.Protocol == drive.HTTP1 && p.job.Connection != drive.Pipelined
+	gathers := func(w measure.Timer) bool {
+		return w.Gathers(&spectrum, 0) && (w != measure.DelayedAcknowledgement || !seen || 25*held >= answered)
+	}
 	const quick = 10e-3 // s: so near, no network takes as long as a timer
-	if hint := report.TimerHint(medians, p95s, "runs"); hint != "" {
+	if hint := report.TimerHint(medians, p95s, gathers, "runs"); hint != "" {
 		if !report.IsLocal(p.job.URL) && least > quick {
 			hint += "; or the network takes as long"
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // block drives one lane with blocking calls on this thread.
@@ -66,11 +68,16 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 	}
 }
 
-// reusable says whether a connection whose answer is whole may carry another request, and counts the answer if more
-// came than its length.
+// reusable says whether a connection whose answer is whole may carry another request, and counts what is odd about the
+// answer.
 func (r *run) reusable(l *lane) bool {
-	if w, ok := l.conn.(*httpConn); ok && w.surplus() {
-		r.count(&r.quality.Surplus)
+	if w, ok := l.conn.(*httpConn); ok {
+		if w.surplus() {
+			r.count(&r.quality.Surplus)
+		}
+		if measure.DelayedAcknowledgement.Holds(w.still.Seconds()) {
+			r.count(&r.quality.Held)
+		}
 	}
 	return l.conn.reusable()
 }

@@ -36,6 +36,9 @@ type DriverStats struct {
 	// Surplus are answers over HTTP/1 that bytes came with beyond their length: no other request may follow on their
 	// connection, which the driver closes.
 	Surplus int `json:"surplus,omitempty"`
+	// Held are answers over HTTP/1 that stood still between two of their parts for as long as a delayed
+	// acknowledgement takes.
+	Held int `json:"held,omitempty"`
 	// Repetitions are requests sent again over another connection, since the one
 	// before broke: idempotent ones, or such as the server said it had not taken
 	// up. What the first cost lies in their RTT; the server may have seen them twice.

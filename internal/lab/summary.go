@@ -103,6 +103,9 @@ func (e *evidence) summarize() {
 			f.note("server_processes", "1", float64(e.servers))
 		}
 	}
+	if answered > 0 {
+		f.note("gathers_at_timer", "s", client.gathersAt(float64(server.whole)/1e9/float64(max(1, server.n))))
+	}
 	if client.thirds[0] > 0 {
 		f.note("rtt_first_third", "s", client.thirds[0])
 		f.note("rtt_last_third", "s", client.thirds[1])

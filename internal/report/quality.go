@@ -52,6 +52,9 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			m[q.Key] = q.Value
 		}
 		noted[i] = append(noted[i], m)
+		if from, ok := m["gathers_at_timer"]; ok {
+			r.Treatments[i].timers = append(r.Treatments[i].timers, from)
+		}
 		if m["warm_up_failures"] > 0 && cold[i] == "" {
 			w, _ := s.WarmUp(store.AttemptID{Trial: t.ID, Attempt: t.Attempt}) // a copy has no such file
 			cold[i] = w.FirstFailure
