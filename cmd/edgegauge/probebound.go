@@ -311,7 +311,11 @@ func (b bound) held(all []figures, confidence float64) judged {
 	if len(values) == 0 {
 		return b.unknown("no request was answered")
 	}
-	j := b.over(values, confidence)
+	var runs [][]int64
+	for _, x := range all {
+		runs = append(runs, b.times(x))
+	}
+	j := b.over(values, confidence, lowerPercentiles(runs, b.share())...)
 	if len(values) < len(all) {
 		if j.Verdict == stat.Contradicted {
 			j.Verdict = stat.Undecided
@@ -395,12 +399,13 @@ func (b bound) ofFailures(t total, confidence float64) judged {
 
 // over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides. One run
 // has none; where runs have none since they are all alike, the value itself decides. Where it is that of the geometric
-// mean, which is never above the mean, the mean must not say otherwise.
-func (b bound) over(values []float64, confidence float64) judged {
+// mean, which is never above the mean, the mean must not say otherwise. lower are lower percentiles of the runs.
+func (b bound) over(values []float64, confidence float64, lower ...[]float64) judged {
 	if b.of == "max" {
 		return b.fact(slices.Max(values), "the largest of all requests")
 	}
 	p, err := overRuns(values, confidence)
+	p, by := p.above(lower, confidence)
 	if err != nil || p.CI == nil {
 		if len(values) == 1 {
 			j := b.unknown("one run has no interval; use --runs 6 or more")
@@ -411,6 +416,9 @@ func (b bound) over(values []float64, confidence float64) judged {
 	}
 	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method,
 		p: pOf(values, p.Method, b.at), arithmetic: p.arithmetic, untold: p.untold()}
+	if by != nil && p.CI[0] > b.at {
+		j.p = min(j.p, pOf(by, p.Method, b.at))
+	}
 	switch lo, hi := p.CI[0], p.CI[1]; {
 	case !b.less && lo > b.at || b.less && hi < b.at:
 		j.Verdict = stat.Confirmed

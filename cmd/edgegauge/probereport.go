@@ -238,7 +238,9 @@ func (p *probe) table(all []figures) []probed {
 		{name: "response time", unit: "s"}, {name: "response time p99", unit: "s"}, {name: "request body", unit: "B"},
 		{name: "response body", unit: "B"}, {name: "answers", unit: "1/s"}}
 	rate := &rows[len(rows)-1]
+	var rtts, responses [][]int64
 	for _, x := range all {
+		rtts, responses = append(rtts, x.rtt), append(responses, x.response)
 		rate.values = append(rate.values, x.rate())
 		rtt, err := stat.WithinTrial(x.rtt)
 		if err != nil {
@@ -259,6 +261,14 @@ func (p *probe) table(all []figures) []probed {
 		x, err := overRuns(r.values, p.confidence)
 		if err != nil {
 			continue // too few requests for that percentile
+		}
+		switch r.name {
+		case "rtt p95":
+			x, _ = x.above(lowerPercentiles(rtts, 0.95), p.confidence)
+		case "rtt p99":
+			x, _ = x.above(lowerPercentiles(rtts, 0.99), p.confidence)
+		case "response time p99":
+			x, _ = x.above(lowerPercentiles(responses, 0.99), p.confidence)
 		}
 		x.Name, x.Unit = r.name, r.unit
 		out = append(out, x)
