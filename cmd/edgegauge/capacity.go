@@ -74,6 +74,11 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 			if err := f.check(); err != nil {
 				return exit{exitUsage, err}
 			}
+			for i, flag := range []string{"period", "late"} {
+				if []time.Duration{f.period, f.late}[i] == 0 && cmd.Flags().Changed(flag) {
+					return exit{exitUsage, fmt.Errorf("--%s 0s; write more, or leave it out", flag)}
+				}
+			}
 			if f.scale == byConcurrency {
 				return a.scaling(cmd.Context(), cmd.OutOrStdout(), args[0], f)
 			}

@@ -121,8 +121,7 @@ func (r *runningProgram) Said() string {
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return printable.Line(lines[len(lines)-1])
+	return printable.Line(saidLast(string(text)))
 }
 
 func (r *runningProgram) Stop(grace time.Duration) ([]byte, error) { return r.stop(grace, longestExit) }

@@ -59,7 +59,10 @@ stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/re
 NAME/response/{id}.
 
 A figure is the mean of runs. One marked with * is their geometric mean: the runs differ so much that an interval of
-their mean would reach below zero. Answers per second are those of a run over the time until its last answer.
+their mean would reach below zero; the mean stands below. One marked with ? is the mean, without an interval: that of
+the geometric mean reaches from below 1/100 of it to above 100 times it, as that of two runs often does. Answers per
+second are those of a run over the time until its last answer; with --rate, over that of its schedule (requests over
+rate) if it is longer.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
 instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is
@@ -87,12 +90,22 @@ probe reports how many were sent again. Times and response sizes are those of an
 			"http://127.0.0.1:8080/ --fail-if 'p99>20ms' --fail-if 'failures>0'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Left out, they have defaults; a zero that is written would be one of these, or no limit, without a word.
+			switch given := cmd.Flags().Changed; {
+			case given("requests") && p.job.Requests == 0:
+				return exit{exitUsage, errors.New("--requests 0; write 1 or more, or leave it out for 1000, or for as many as " +
+					"--duration takes")}
+			case given("duration") && p.job.Duration == 0:
+				return exit{exitUsage, errors.New("--duration 0s; write more, such as 10s, or leave it out")}
+			case given("max-body") && p.job.MostBody == 0:
+				return exit{exitUsage, errors.New("--max-body 0; write 1 to 1 GiB, in bytes")}
+			}
 			p.job.URL = args[0]
 			return p.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&p.job.Requests, "requests", 0, "requests per run (default 1000, unless --duration is given)")
+	f.IntVar(&p.job.Requests, "requests", 0, "requests per run, 1 or more (default 1000, unless --duration is given)")
 	f.DurationVar(&p.job.Duration, "duration", 0, "duration of a run")
 	f.IntVar(&p.runs, "runs", 6, "number of runs; a 95 % interval of a median needs 6")
 	f.IntVar(&p.job.Concurrency, "concurrency", 1, "connections")
@@ -139,6 +152,7 @@ type figures struct {
 	out, in       int64
 	sent, failed  int
 	last          time.Duration // when the last answer came
+	scheduled     time.Duration // how long requests at a rate were to take
 	why           string
 	quality       drive.DriverStats
 	queue         *lab.Lateness // of requests at a rate; nil: there is none
@@ -166,6 +180,7 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 			break
 		}
 		x.quality = result.Quality
+		x.scheduled = measure.Scheduled(p.job.Rate, p.job.Arrivals == drive.Random, x.sent, p.job.Requests, p.job.Duration)
 		all = append(all, x)
 	}
 	return p.print(w, all)
@@ -328,15 +343,16 @@ func (x *figures) add(e measure.Exchange) error {
 	return nil
 }
 
-// rate is how many answers came per second until the last of them, as the throughput of a trial is.
-func (x figures) rate() float64 { return perSecond(len(x.rtt), x.last) }
+// rate is how many answers came per second until the last of them, or the end of the schedule, as the throughput of a
+// trial is.
+func (x figures) rate() float64 { return perSecond(len(x.rtt), max(x.last, x.scheduled)) }
 
 // rateToTheEnd is rate, with the time in which requests failed after the last answer.
 func (x figures) rateToTheEnd() float64 {
 	if x.failed == 0 {
 		return x.rate()
 	}
-	return perSecond(len(x.rtt), max(x.last, x.quality.Elapsed))
+	return perSecond(len(x.rtt), max(x.last, x.scheduled, x.quality.Elapsed))
 }
 
 func perSecond(n int, took time.Duration) float64 {

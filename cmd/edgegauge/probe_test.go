@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,31 @@ func TestProbeTellsOfConnectionsThatAreNotKept(t *testing.T) {
 		text := strings.Join(total.warnings(), "\n")
 		if said := strings.Contains(text, "needed a new connection, since the server had closed"); said != want {
 			t.Errorf("%d of 100: %s", reconnects, text)
+		}
+	}
+}
+
+// A connection that the driver closed since an answer was longer than its length was not closed by the server, and only
+// CoAP has message IDs.
+func TestProbeTellsWhyConnectionsAreNotKept(t *testing.T) {
+	const surplus, closed, used = "bytes beyond its length", "since the server had closed", "message IDs"
+	for _, tt := range []struct {
+		url                 string
+		reconnects, surplus int
+		says                []string
+	}{
+		{"http://a/", 99, 100, []string{surplus}}, {"http://a/", 0, 1, []string{surplus}},
+		{"http://a/", 100, 50, []string{surplus, closed}}, {"http://a/", 10, 0, []string{closed}},
+		{"coap://a/", 10, 0, []string{closed, used}}, {"coap://a/", 0, 0, nil},
+	} {
+		p := probe{job: drive.Job{Spec: drive.Spec{URL: tt.url}}}
+		all := []figures{{sent: 100, rtt: []int64{1},
+			quality: drive.DriverStats{Reconnects: tt.reconnects, Surplus: tt.surplus}}}
+		text := strings.Join(p.warnings(all, totalOf(all)), "\n")
+		for _, part := range []string{surplus, closed, used} {
+			if strings.Contains(text, part) != slices.Contains(tt.says, part) {
+				t.Errorf("%+v: said %q", tt, text)
+			}
 		}
 	}
 }

@@ -180,7 +180,9 @@ type judged struct {
 	Verdict stat.Verdict `json:"verdict"`
 	Why     string       `json:"why"`
 
-	p float64 // of the verdict by itself; NaN: a fact
+	p          float64 // of the verdict by itself; NaN: a fact
+	arithmetic float64 // the mean of runs, which Value is not where Method is geometric
+	untold     bool    // the interval says nothing
 }
 
 // doubt leaves a condition undecided, and says why.
@@ -310,7 +312,11 @@ func (b bound) held(all []figures, confidence float64) judged {
 	if len(values) == 0 {
 		return b.unknown("no request was answered")
 	}
-	j := b.over(values, confidence)
+	var runs [][]int64
+	for _, x := range all {
+		runs = append(runs, b.times(x))
+	}
+	j := b.over(values, confidence, lowerPercentiles(runs, b.share())...)
 	if len(values) < len(all) {
 		if j.Verdict == stat.Contradicted {
 			j.Verdict = stat.Undecided
@@ -394,12 +400,13 @@ func (b bound) ofFailures(t total, confidence float64) judged {
 
 // over judges the figures of runs. The greatest value is a fact; of means and percentiles the interval decides. One run
 // has none; where runs have none since they are all alike, the value itself decides. Where it is that of the geometric
-// mean, which is never above the mean, the mean must not say otherwise.
-func (b bound) over(values []float64, confidence float64) judged {
+// mean, which is never above the mean, the mean must not say otherwise. lower are lower percentiles of the runs.
+func (b bound) over(values []float64, confidence float64, lower ...[]float64) judged {
 	if b.of == "max" {
 		return b.fact(slices.Max(values), "the largest of all requests")
 	}
 	p, err := overRuns(values, confidence)
+	p, by := p.above(lower, confidence)
 	if err != nil || p.CI == nil {
 		if len(values) == 1 {
 			j := b.unknown("one run has no interval; use --runs 6 or more")
@@ -409,7 +416,10 @@ func (b bound) over(values []float64, confidence float64) judged {
 		return b.fact(mean(values), "the runs have no interval: the value itself was judged")
 	}
 	j := judged{Condition: b.text, Value: &p.Mean, Unit: b.unit(), CI: p.CI, Method: p.Method,
-		p: pOf(values, p.Method, b.at)}
+		p: pOf(values, p.Method, b.at), arithmetic: p.arithmetic, untold: p.untold()}
+	if by != nil && p.CI[0] > b.at {
+		j.p = min(j.p, pOf(by, p.Method, b.at))
+	}
 	switch lo, hi := p.CI[0], p.CI[1]; {
 	case !b.less && lo > b.at || b.less && hi < b.at:
 		j.Verdict = stat.Confirmed
@@ -417,6 +427,9 @@ func (b bound) over(values []float64, confidence float64) judged {
 		j.Verdict = stat.Contradicted
 	default:
 		j.Verdict, j.Why = stat.Undecided, "the interval contains the bound; more --runs would decide"
+		if j.untold {
+			j.Why = untoldBy(len(values))
+		}
 	}
 	if v := mean(values); p.Method == geometric && j.Verdict != stat.Undecided {
 		if b.met(v) != (j.Verdict == stat.Confirmed) {
@@ -454,17 +467,29 @@ func (j judged) String() string {
 	word := map[stat.Verdict]string{stat.Confirmed: "met", stat.Contradicted: "not met",
 		stat.Undecided: "undecided"}[j.Verdict]
 	text := fmt.Sprintf("%s: %s", j.Condition, word)
-	if j.Value != nil && j.Unit != "1" { // how many requests failed, and its interval, stand in why
-		text += ", " + report.Format(*j.Value, j.Unit)
+	if j.Unit != "1" { // how many requests failed, and its interval, stand in why
+		text += j.figure()
 	}
-	if j.CI != nil && j.Unit != "1" {
+	if j.Why != "" {
+		text += "; " + j.Why
+	}
+	return text
+}
+
+// figure is the value with its interval, for a terminal.
+func (j judged) figure() string {
+	switch {
+	case j.Value == nil:
+		return ""
+	case j.untold:
+		return ", " + report.Format(j.arithmetic, j.Unit) + ", the arithmetic mean of runs"
+	}
+	text := ", " + report.Format(*j.Value, j.Unit)
+	if j.CI != nil {
 		text += fmt.Sprintf(" (%s to %s)", report.Format(j.CI[0], j.Unit), report.Format(j.CI[1], j.Unit))
 	}
 	if j.Method == geometric {
 		text += ", the geometric mean of runs"
-	}
-	if j.Why != "" {
-		text += "; " + j.Why
 	}
 	return text
 }

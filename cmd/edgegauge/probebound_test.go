@@ -311,4 +311,19 @@ func TestProbeHintsAtTimers(t *testing.T) {
 	if got := p.hints(runsOf(0, 5*time.Millisecond)); len(got) != 0 {
 		t.Errorf("5 ms: got %q", got)
 	}
+	p.job.URL, p.job.Protocol = "http://127.0.0.1/", drive.HTTP1 // whose answers the driver sees stand still, or not
+	for held, want := range map[int]int{0: 0, 1: 0, 4: 1, 100: 1} {
+		all := runsOf(0, 41*time.Millisecond)
+		all[0].quality.Held = held
+		if got := p.hints(all); len(got) != want {
+			t.Errorf("%d of 100 answers stood still: got %q", held, got)
+		}
+	}
+	all := runsOf(0, 41*time.Millisecond) // a continuum
+	for i := range all[0].rtt {
+		all[0].rtt[i] = int64(i) * 860e3
+	}
+	if p.job.Protocol = drive.HTTP2; len(p.hints(all)) != 0 {
+		t.Errorf("0 to 86 ms: got %q", p.hints(all))
+	}
 }

@@ -4,9 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -71,6 +74,17 @@ func TestProbesAreComparedByAllRequests(t *testing.T) {
 		t.Logf("%s: worse in %d of %d comparisons", x.words, said, comparisons)
 		if x.right && said < comparisons*9/10 || !x.right && said > 12 {
 			t.Errorf("%s: worse in %d of %d comparisons", x.words, said, comparisons)
+		}
+	}
+}
+
+// Where requests failed, the table says once that its times are of the others; where none did, it does not.
+func TestProbeSaysOfWhomItsTimesAre(t *testing.T) {
+	p := probe{job: drive.Job{Spec: drive.Spec{URL: "http://127.0.0.1/", Concurrency: 1}}}
+	for failed, want := range map[int]int{0: 0, 3: 1} {
+		text, _ := p.printed(t, runsOf(failed, 10*time.Millisecond, 11*time.Millisecond), "rtt.mean>20ms")
+		if strings.Count(text, "Times and the response body are of the 200 of 206 requests that were answered") != want {
+			t.Errorf("%d failed of each run: %s", failed, text)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
@@ -44,6 +45,7 @@ func (p *probe) streams(all []figures) string {
 
 // warnings are doubts about the figures, the rate first. It is not nil.
 func (p *probe) warnings(all []figures, t total) []string {
+	t.coap = strings.HasPrefix(p.job.URL, "coap")
 	out := t.warnings()
 	if text := p.behind(all); text != "" {
 		out = append([]string{text}, out...)

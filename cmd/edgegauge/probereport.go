@@ -7,9 +7,12 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -22,7 +25,12 @@ type probed struct {
 	Mean   float64   `json:"mean"` // over the runs, that which Method names
 	CI     []float64 `json:"ci"`   // of that mean; null: there is none
 	Method string    `json:"method"`
+
+	arithmetic float64 // the mean of runs, which Mean is not where Method is geometric
 }
+
+// untold reports whether the interval is so wide that its limits say nothing.
+func (x probed) untold() bool { return x.CI != nil && report.TellsNothing(x.Mean, x.CI[0], x.CI[1]) }
 
 func (p *probe) print(w io.Writer, all []figures) error {
 	t, table := totalOf(all), p.table(all)
@@ -47,8 +55,13 @@ func (p *probe) print(w io.Writer, all []figures) error {
 	for _, hint := range p.hints(all) {
 		fmt.Fprintln(w, hanging("hint: "+hint))
 	}
-	if err := writeFigures(w, table); err != nil {
+	if err := writeFigures(w, table, len(all)); err != nil {
 		return err
+	}
+	if t.failed > 0 {
+		fmt.Fprintln(w, hanging(fmt.Sprintf("Times and the response body are of the %d of %d requests that were answered; "+
+			"among all, with those that failed as the slowest, percentiles of times are greater, or none.",
+			t.sent-t.failed, t.sent)))
 	}
 	for _, j := range judgements {
 		fmt.Fprintln(w, j)
@@ -117,15 +130,27 @@ func (p *probe) loop(all []figures) string {
 func (p *probe) hints(all []figures) []string {
 	out := []string{}
 	var medians, p95s []float64
+	var spectrum measure.Spectrum
+	answered, held := 0, 0
 	least := math.Inf(1)
 	for _, x := range all {
+		answered, held = answered+len(x.rtt), held+x.quality.Held
+		for _, d := range x.rtt {
+			spectrum.Add(time.Duration(d))
+		}
 		if w, err := stat.WithinTrial(slices.Clone(x.rtt)); err == nil {
 			medians, p95s = append(medians, w.Median*1e-9), append(p95s, w.P95*1e-9)
 			least = min(least, w.Min*1e-9)
 		}
 	}
+	// Over HTTP/1 the driver sees whether answers stand still between header and body: what takes as long before its
+	// first byte, or comes in many parts, waits for something else.
+	seen := p.job.Protocol == drive.HTTP1 && p.job.Connection != drive.Pipelined
+	gathers := func(w measure.Timer) bool {
+		return w.Gathers(&spectrum, 0) && (w != measure.DelayedAcknowledgement || !seen || 25*held >= answered)
+	}
 	const quick = 10e-3 // s: so near, no network takes as long as a timer
-	if hint := report.TimerHint(medians, p95s, "runs"); hint != "" {
+	if hint := report.TimerHint(medians, p95s, gathers, "runs"); hint != "" {
 		if !report.IsLocal(p.job.URL) && least > quick {
 			hint += "; or the network takes as long"
 		}
@@ -150,9 +175,7 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		r := probeRun{Requests: x.sent, Failures: x.failed, RTT: withinOf(x.rtt, x.failed),
 			ResponseTime: withinOf(x.response, x.failed), Answers: x.rate(),
 			RequestBody: float64(x.out) / float64(max(1, x.sent))}
-		if elapsed := x.quality.Elapsed.Seconds(); elapsed > 0 {
-			r.Waiting = max(x.quality.RunQueueWait, 0).Seconds() / elapsed
-		}
+		r.Waiting, _ = x.starved()
 		if x.queue != nil {
 			w := x.queue.Waits()
 			r.Waited, r.RateReached = &w.Waited, &w.Pace
@@ -168,27 +191,41 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 	return enc.Encode(out)
 }
 
-func writeFigures(w io.Writer, table []probed) error {
+// writeFigures writes the table, and below it what is no mean of runs, or has no interval that says anything.
+func writeFigures(w io.Writer, table []probed, runs int) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "figure\tmean of runs\t95 % from\tto\t")
-	marked := false
+	var means []string // arithmetic ones, of figures whose geometric mean stands in the table
+	untold := false
 	for _, x := range table {
-		if x.Method == geometric {
-			x.Name, marked = x.Name+" *", true
-		}
 		lo, hi := math.NaN(), math.NaN()
-		if x.CI != nil {
+		switch {
+		case x.untold():
+			x.Name, x.Mean, untold = x.Name+" ?", x.arithmetic, true
+		case x.CI != nil:
 			lo, hi = x.CI[0], x.CI[1]
+			if x.Method == geometric {
+				means = append(means, x.Name+" "+report.Format(x.arithmetic, x.Unit))
+				x.Name += " *"
+			}
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t\n", x.Name, report.Format(x.Mean, x.Unit), report.Format(lo, x.Unit),
 			report.Format(hi, x.Unit))
 	}
-	if err := tw.Flush(); err != nil || !marked {
-		return err
+	err := tw.Flush()
+	if len(means) > 0 {
+		_, err = fmt.Fprintln(w, hanging("* the geometric mean of runs: they differ so much that an interval of their mean "+
+			"would reach below zero. The arithmetic mean: "+strings.Join(means, ", ")))
 	}
-	_, err := fmt.Fprintln(w, hanging("* the geometric mean of runs: they differ so much that an interval of their mean "+
-		"would reach below zero"))
+	if untold {
+		_, err = fmt.Fprintln(w, hanging("? the arithmetic mean of runs. "+untoldBy(runs)))
+	}
 	return err
+}
+
+// untoldBy says that so many runs have no interval that says anything, and what would.
+func untoldBy(runs int) string {
+	return fmt.Sprintf("%s that differ so much do not tell how near it is; more --runs would", plural.Count(runs, "run"))
 }
 
 // table summarizes the runs. One without any answer has no times and sizes; its rate is zero.
@@ -201,7 +238,9 @@ func (p *probe) table(all []figures) []probed {
 		{name: "response time", unit: "s"}, {name: "response time p99", unit: "s"}, {name: "request body", unit: "B"},
 		{name: "response body", unit: "B"}, {name: "answers", unit: "1/s"}}
 	rate := &rows[len(rows)-1]
+	var rtts, responses [][]int64
 	for _, x := range all {
+		rtts, responses = append(rtts, x.rtt), append(responses, x.response)
 		rate.values = append(rate.values, x.rate())
 		rtt, err := stat.WithinTrial(x.rtt)
 		if err != nil {
@@ -223,6 +262,14 @@ func (p *probe) table(all []figures) []probed {
 		if err != nil {
 			continue // too few requests for that percentile
 		}
+		switch r.name {
+		case "rtt p95":
+			x, _ = x.above(lowerPercentiles(rtts, 0.95), p.confidence)
+		case "rtt p99":
+			x, _ = x.above(lowerPercentiles(rtts, 0.99), p.confidence)
+		case "response time p99":
+			x, _ = x.above(lowerPercentiles(responses, 0.99), p.confidence)
+		}
 		x.Name, x.Unit = r.name, r.unit
 		out = append(out, x)
 	}
@@ -241,7 +288,7 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 	if err != nil {
 		return probed{}, err
 	}
-	x := probed{Mean: s.Center, Method: s.Method}
+	x := probed{Mean: s.Center, Method: s.Method, arithmetic: s.Center}
 	switch {
 	case !(s.Lo < s.Hi):
 		return x, nil
@@ -258,13 +305,15 @@ func overRuns(values []float64, confidence float64) (probed, error) {
 		x.CI, x.Method = []float64{0, s.Hi}, s.Method+", cut off at 0"
 		return x, nil
 	}
-	return probed{Mean: math.Exp(of.Center), CI: []float64{math.Exp(of.Lo), math.Exp(of.Hi)}, Method: geometric}, nil
+	x.Mean, x.CI, x.Method = math.Exp(of.Center), []float64{math.Exp(of.Lo), math.Exp(of.Hi)}, geometric
+	return x, nil
 }
 
 // A total is what all runs say together.
 type total struct {
-	sent, failed, repetitions, retransmissions, reconnects, unsure int
+	sent, failed, repetitions, retransmissions, reconnects, surplus, unsure int
 
+	coap    bool    // a port's message IDs may be used up
 	why     string  // of the first failure
 	starved float64 // s without a CPU in each s of the run, median of runs
 	late    float64 // the driver's p99 lateness over the median RTT, likewise
@@ -277,12 +326,13 @@ func totalOf(all []figures) (t total) {
 		t.repetitions += x.quality.Repetitions
 		t.retransmissions += x.quality.Retransmissions
 		t.reconnects += x.quality.Reconnects
+		t.surplus += x.quality.Surplus
 		t.unsure += x.quality.Unsure
 		if t.why == "" {
 			t.why = x.why
 		}
-		if q := x.quality; q.Elapsed > 0 {
-			starved = append(starved, max(q.RunQueueWait, 0).Seconds()/q.Elapsed.Seconds())
+		if share, tells := x.starved(); tells {
+			starved = append(starved, share)
 		}
 		if rtt, err := stat.WithinTrial(x.rtt); err == nil && rtt.Median > 0 {
 			late = append(late, float64(x.quality.LatenessP99)/rtt.Median)
@@ -290,6 +340,20 @@ func totalOf(all []figures) (t total) {
 	}
 	t.starved, t.late = middle(starved), middle(late)
 	return t
+}
+
+// tellsFrom is how long a run must be to tell how long the driver waits for a CPU: one scheduler's turn is all of a
+// shorter one.
+const tellsFrom = 10 * time.Millisecond
+
+// starved is how long the driver waited for a CPU in each second of the time for which that was counted, and whether
+// the run is long enough to tell. Several threads may wait at once, which is no more than waiting.
+func (x figures) starved() (share float64, tells bool) {
+	watched := max(x.quality.Watched, x.quality.Elapsed)
+	if watched <= 0 {
+		return 0, false
+	}
+	return min(1, max(x.quality.RunQueueWait, 0).Seconds()/watched.Seconds()), watched >= tellsFrom
 }
 
 // middle is the median, 0 of nothing.
@@ -331,10 +395,17 @@ func (t total) warnings() []string {
 				plural.Count(t.repetitions, "connection"),
 				t.sent+t.repetitions))
 	}
-	if float64(t.reconnects) > closedFrom*float64(t.sent) {
-		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be kept "+
-			"(or, of CoAP, half of a port's message IDs were used): response times include connecting, RTT does not; let "+
-			"the server keep connections, or probe with --connection per-request", plural.Count(t.reconnects, "request")))
+	if t.surplus > 0 {
+		out = append(out, report.SurplusAnswers(t.surplus, t.sent))
+	}
+	if closed := t.reconnects - t.surplus; float64(closed) > closedFrom*float64(t.sent) {
+		used := ""
+		if t.coap {
+			used = " (or half of a port's message IDs were used)"
+		}
+		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be "+
+			"kept%s: response times include connecting, RTT does not; let the server keep connections, or probe with "+
+			"--connection per-request", plural.Count(closed, "request"), used))
 	}
 	if t.unsure > 0 {
 		out = append(out, report.UnsureAnswers(t.unsure, t.sent, "--response-topic"))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // block drives one lane with blocking calls on this thread.
@@ -56,7 +58,7 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 		}
 	}
 	r.finish(l, err)
-	if err != nil || r.d.Connection == PerRequest || l.conn != nil && !l.conn.reusable() {
+	if err != nil || l.conn != nil && !r.reusable(l) || r.d.Connection == PerRequest {
 		if err == nil && l.parter != nil {
 			l.parter.goodbye()
 			r.farewell(l)
@@ -64,6 +66,20 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 		l.hangUp()
 		l.free = r.now() // closing is of no request, nor of the next one's response time
 	}
+}
+
+// reusable says whether a connection whose answer is whole may carry another request, and counts what is odd about the
+// answer.
+func (r *run) reusable(l *lane) bool {
+	if w, ok := l.conn.(*httpConn); ok {
+		if w.surplus() {
+			r.count(&r.quality.Surplus)
+		}
+		if measure.DelayedAcknowledgement.Holds(w.still.Seconds()) {
+			r.count(&r.quality.Held)
+		}
+	}
+	return l.conn.reusable()
 }
 
 // idleLong is how long a connection may have been idle without being looked at

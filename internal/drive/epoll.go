@@ -312,7 +312,7 @@ func (e *events) succeed(l *lane, now time.Duration) {
 	e.farewell(l)
 	e.finish(l, nil)
 	// Bytes left to send: the server answered early, and half a request is on the line.
-	if e.d.Connection == PerRequest || !l.conn.reusable() || len(l.out) > 0 {
+	if !e.reusable(l) || e.d.Connection == PerRequest || len(l.out) > 0 {
 		if l.parter != nil && len(l.out) == 0 {
 			l.parter.goodbye()
 			e.farewell(l)

@@ -190,7 +190,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("%d exchanges, %d served, result %+v", len(xs), f.Served(), result)
 	}
 	if !slices.Equal(q.CPUs, []int{0}) || q.GOMAXPROCS < 2 || q.CPU <= 0 || q.Elapsed < xs[499].Done ||
-		q.StartedMonotonic == 0 {
+		q.Watched < q.Elapsed || q.StartedMonotonic == 0 {
 		t.Errorf("quality %+v", q)
 	}
 	job.Connection, xs = PerRequest, nil

@@ -21,8 +21,10 @@ type httpConn struct {
 	n         int
 	r         httpReply
 	head      bool
-	sendsBody bool // also an empty one has a Content-Length
-	most      int  // B of a response's body
+	sendsBody bool          // also an empty one has a Content-Length
+	most      int           // B of a response's body
+	heard     time.Duration // when bytes came last
+	still     time.Duration // the longest time between two parts of the response
 }
 
 const firstBuffer = 16 << 10 // B
@@ -55,7 +57,7 @@ func newHTTPConn(s Spec, host, target string) *httpConn {
 func (w *httpConn) headroom() int { return len(w.prefix) + 14 }
 
 func (w *httpConn) start(buf []byte, _ time.Duration) error {
-	w.n = 0
+	w.n, w.still = 0, 0
 	w.r.reset(w.head, w.most)
 	room := w.headroom()
 	if len(buf) == room && !w.sendsBody {
@@ -85,7 +87,11 @@ func (w *httpConn) space() []byte {
 	return w.buf[w.n:]
 }
 
-func (w *httpConn) got(n int, _ time.Duration) (bool, error) {
+func (w *httpConn) got(n int, now time.Duration) (bool, error) {
+	if w.n > 0 {
+		w.still = max(w.still, now-w.heard)
+	}
+	w.heard = now
 	w.n += n
 	if w.n > w.most+2*mostHead {
 		return false, tooLarge(w.most)
@@ -104,6 +110,9 @@ func (w *httpConn) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.
 
 // reusable: bytes after the response are nothing that was asked for.
 func (w *httpConn) reusable() bool { return w.r.reusable() && w.r.pos == w.n }
+
+// surplus says whether there are such bytes, as where a body is longer than its Content-Length.
+func (w *httpConn) surplus() bool { return w.r.part == whole && w.r.pos < w.n }
 
 // names says whether one of these header lines has a name, written in lower case.
 func names(header []string, name string) bool {

@@ -214,6 +214,13 @@ func TestHostileHTTPServers(t *testing.T) {
 			if concurrency == 2 && want == 3 {
 				want = 2
 			}
+			surplus := 0
+			if name == "says more than asked" {
+				surplus = 4
+			}
+			if r.Quality.Surplus != surplus {
+				t.Errorf("%s, concurrency %d: %d answers of surplus bytes, want %d", name, concurrency, r.Quality.Surplus, surplus)
+			}
 			if len(xs) != 4 || r.Quality.Reconnects != want {
 				t.Errorf("%s, concurrency %d: %d exchanges, %d reconnects; want 4, %d", name, concurrency, len(xs),
 					r.Quality.Reconnects, want)

@@ -22,7 +22,8 @@ type DriverStats struct {
 	// RunQueueWait is how long its threads were ready to run and had no CPU; -1
 	// where the kernel does not say (no schedstat).
 	RunQueueWait time.Duration `json:"run_queue_wait"`
-	CPUs         []int         `json:"cpus"` // on which it may run
+	Watched      time.Duration `json:"watched"` // for which RunQueueWait was counted, longer than Elapsed
+	CPUs         []int         `json:"cpus"`    // on which it may run
 	GOMAXPROCS   int           `json:"gomaxprocs"`
 	// Lateness, open loop only: from the instant a request was due and a
 	// connection free to the instant the driver took it up. Waiting for a free
@@ -32,6 +33,12 @@ type DriverStats struct {
 	LatenessMax time.Duration `json:"lateness_max"`
 	// Reconnects are connections made anew that were to be kept alive.
 	Reconnects int `json:"reconnects"`
+	// Surplus are answers over HTTP/1 that bytes came with beyond their length: no other request may follow on their
+	// connection, which the driver closes.
+	Surplus int `json:"surplus,omitempty"`
+	// Held are answers over HTTP/1 that stood still between two of their parts for as long as a delayed
+	// acknowledgement takes.
+	Held int `json:"held,omitempty"`
 	// Repetitions are requests sent again over another connection, since the one
 	// before broke: idempotent ones, or such as the server said it had not taken
 	// up. What the first cost lies in their RTT; the server may have seen them twice.
@@ -53,6 +60,7 @@ type DriverStats struct {
 
 // effort is what the process has used so far.
 type effort struct {
+	at                time.Time
 	cpu, system, wait time.Duration
 	gcs               int64
 }
@@ -60,7 +68,7 @@ type effort struct {
 func effortNow() effort {
 	var g debug.GCStats
 	debug.ReadGCStats(&g)
-	e := effort{cpu: kernel.OwnCPUTime(), system: kernel.OwnSystemTime(), wait: -1, gcs: g.NumGC}
+	e := effort{at: time.Now(), cpu: kernel.OwnCPUTime(), system: kernel.OwnSystemTime(), wait: -1, gcs: g.NumGC}
 	if waiting, ok := kernel.Waiting(os.Getpid()); ok {
 		e.wait = waiting
 	}
@@ -69,7 +77,7 @@ func effortNow() effort {
 
 func (q *DriverStats) since(e effort) {
 	now := effortNow()
-	q.CPU, q.System = now.cpu-e.cpu, now.system-e.system
+	q.CPU, q.System, q.Watched = now.cpu-e.cpu, now.system-e.system, now.at.Sub(e.at)
 	q.Collections = int(now.gcs - e.gcs)
 	if q.RunQueueWait = -1; now.wait >= 0 && e.wait >= 0 {
 		q.RunQueueWait = max(now.wait-e.wait, 0) // a thread that ended takes its share along

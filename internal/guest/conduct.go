@@ -190,7 +190,7 @@ func (w *written) Record(x measure.Exchange) error {
 // End adds the last line.
 func (w *written) End(e stack.End) error {
 	_, err := fmt.Fprintf(w.to, "{\"type\":\"end\",\"count\":%d,\"cpu\":%d,\"repetitions\":%d,"+
-		"\"retransmissions\":%d,\"reconnects\":%d,\"unsure_answers\":%d}\n",
-		w.n, e.CPU, e.Repetitions, e.Retransmissions, e.Reconnects, e.Unsure)
+		"\"retransmissions\":%d,\"reconnects\":%d,\"surplus_answers\":%d,\"unsure_answers\":%d}\n",
+		w.n, e.CPU, e.Repetitions, e.Retransmissions, e.Reconnects, e.Surplus, e.Unsure)
 	return err
 }

@@ -117,6 +117,7 @@ type accumulator struct {
 	out, in int64            // B, sums
 
 	thirds [2]float64 // s, mean RTT of the first and the last third; 0: too few
+	rtts   measure.Spectrum
 }
 
 // A column is one response variable of one side: ns or B, of which 4 B hold nearly all. As long as all
@@ -216,6 +217,7 @@ func (t *accumulator) add(x measure.Exchange) {
 	}
 	t.last = max(t.last, int64(x.Done))
 	t.busy += int64(x.RTT())
+	t.rtts.Add(x.RTT())
 	t.whole += int64(x.Total)
 	t.handled += int64(x.Deserialization + x.Processing + x.Serialization)
 	t.x = x // a parameter whose address is taken would be allocated
@@ -258,6 +260,16 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 		})
 	}
 	return out
+}
+
+// gathersAt is from how many s on the timer is that RTTs gather at, besides so much work; 0: they gather at none.
+func (t *accumulator) gathersAt(work float64) float64 {
+	for _, w := range measure.Timers {
+		if w.Gathers(&t.rtts, work) {
+			return w.From
+		}
+	}
+	return 0
 }
 
 // release gives the values' memory back: the other side's come next.

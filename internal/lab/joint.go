@@ -301,6 +301,7 @@ func (j *joint) end(own stack.End) stack.End {
 		all.Repetitions += e.Repetitions
 		all.Retransmissions += e.Retransmissions
 		all.Reconnects += e.Reconnects
+		all.Surplus += e.Surplus
 		all.Unsure += e.Unsure
 		if all.CPU += e.CPU; e.CPU == 0 || own.CPU == 0 { // one that does not say leaves it to the kernel
 			all.CPU = 0

@@ -3,6 +3,7 @@ package lab
 import (
 	"time"
 
+	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -16,7 +17,8 @@ func (e *evidence) summarize() {
 	if client.n > 0 && e.devices == nil && (e.lossy || e.mayFail() != nil) {
 		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
-	answered, took := client.n-client.failed, client.last
+	answered, took := client.n-client.failed, max(client.last, int64(measure.Scheduled(e.setup.Rate,
+		e.setup.Arrival == drive.Random, client.n, e.setup.Requests, e.setup.Duration)))
 	if e.devices != nil {
 		took = c.asked.Duration // also where the last answer came later
 	}
@@ -72,6 +74,9 @@ func (e *evidence) summarize() {
 	if n := ends[atClient].Reconnects; n > 0 {
 		f.note("reconnects", "1", float64(n))
 	}
+	if n := ends[atClient].Surplus; n > 0 {
+		f.note("surplus_answers", "1", float64(n))
+	}
 	e.noteConnections()
 	if client.waited > 0 && e.setup.Connection == "multiplexed" {
 		f.note("waited_for_stream", "1", float64(client.waited))
@@ -97,6 +102,9 @@ func (e *evidence) summarize() {
 		if e.servers > 0 {
 			f.note("server_processes", "1", float64(e.servers))
 		}
+	}
+	if answered > 0 {
+		f.note("gathers_at_timer", "s", client.gathersAt(float64(server.whole)/1e9/float64(max(1, server.n))))
 	}
 	if client.thirds[0] > 0 {
 		f.note("rtt_first_third", "s", client.thirds[0])

@@ -18,6 +18,21 @@ type Sample struct {
 	Seq      uint64        // the request it belongs to, from 1; 0 if to none
 }
 
+// Scheduled is how long the schedule of n requests at a rate is: the interval after the last one belongs to it, so that
+// as many per second are due as the rate says. Of random arrivals, which begin with an interval, it is what limited
+// them if that was a time, lasts, and not their number, most. 0: it is not known before the last answer.
+func Scheduled(rate float64, random bool, n, most int, lasts time.Duration) time.Duration {
+	switch {
+	case !(rate > 0):
+		return 0
+	case !random:
+		return time.Duration(min(float64(n)/rate*1e9, 1<<62))
+	case most == 0 || n < most:
+		return lasts
+	}
+	return 0
+}
+
 // A Side is the end of the link at which something was seen.
 type Side string
 

@@ -106,9 +106,10 @@ func (r *Report) benchTables() []flatTable {
 	}
 	var out []flatTable
 	for _, p := range r.Benches.Panels {
-		head, figure := "times as much", ratioText
+		head, figure, within := "times as much", ratioText, ratioSpan
 		if !p.Log {
 			head, figure = "more", func(v float64) string { return Format(v, p.Unit) }
+			within = func(lo, hi float64) string { return figure(lo) + " to " + figure(hi) }
 		}
 		t := flatTable{Title: "Benches: " + words(p.Response) + " at the " + string(p.Side),
 			Rows:  [][]string{{"treatment", "against", head, "for these benches", "for benches like these"}},
@@ -122,10 +123,10 @@ func (r *Report) benchTables() []flatTable {
 		for _, c := range p.Contrasts {
 			like := "–"
 			if !math.IsNaN(c.Like.Lo) {
-				like = figure(c.Like.Lo) + " to " + figure(c.Like.Hi)
+				like = within(c.Like.Lo, c.Like.Hi)
 			}
 			t.Rows = append(t.Rows, []string{r.Treatments[c.Treatment].Name(), r.Treatments[c.Best].Name(),
-				figure(c.These.Estimate), figure(c.These.Lo) + " to " + figure(c.These.Hi), like})
+				figure(c.These.Estimate), within(c.These.Lo, c.These.Hi), like})
 		}
 		out = append(out, t)
 	}

@@ -194,7 +194,10 @@ func figureValue(v float64, kind, unit string) string {
 func oursText(c paper.Judged) string {
 	if f := c.Ours; !f.None() {
 		text := f.Kind + " " + figureValue(f.Estimate, f.Kind, f.Unit)
-		if f.Hi > f.Lo {
+		switch {
+		case f.Kind == "ratio" && saysNothing(f.Lo, f.Hi):
+			text += " (" + untold + ")"
+		case f.Hi > f.Lo:
 			text += " (" + figureValue(f.Lo, f.Kind, f.Unit) + " to " + figureValue(f.Hi, f.Kind, f.Unit) + ")"
 		}
 		return text + unlikeText(f) + modelledWord(c.Modelled)

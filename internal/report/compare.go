@@ -465,15 +465,16 @@ func ratioRange(c stat.Comparison) string {
 	if c.Lo == c.Hi {
 		return "no spread"
 	}
-	if saysNothing(c.Lo, c.Hi) {
-		return "the trials do not tell"
-	}
-	return ratioText(c.Lo) + " to " + ratioText(c.Hi)
+	return ratioSpan(c.Lo, c.Hi)
 }
 
-// saysNothing reports whether the interval of a ratio is so wide, as that of two trials often is, that its limits would
-// only seem to say something.
-func saysNothing(lo, hi float64) bool { return lo < 0.01 && hi > 100 }
+// ratioSpan is the interval of a ratio in words.
+func ratioSpan(lo, hi float64) string {
+	if saysNothing(lo, hi) {
+		return untold
+	}
+	return ratioText(lo) + " to " + ratioText(hi)
+}
 
 func verdictWord(v stat.Verdict) string {
 	return map[stat.Verdict]string{stat.Confirmed: "worse", stat.Contradicted: "good", stat.Undecided: "undecided"}[v]

@@ -277,6 +277,25 @@ func TestConnectionsThatAreNotKept(t *testing.T) {
 	}
 }
 
+// Connections that the client closed, since answers were longer than their length, are not said to be closed by the
+// server.
+func TestConnectionsAfterSurplusBytes(t *testing.T) {
+	for surplus, want := range map[float64][2]bool{0: {false, true}, 60: {true, true}, 100: {true, false}} {
+		rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+		r := reportOf(t, fabricated(t, twoStacks, rtt, store.Quality{Key: "requests", Unit: "1", Value: 100},
+			store.Quality{Key: "reconnects", Unit: "1", Value: 99},
+			store.Quality{Key: "surplus_answers", Unit: "1", Value: surplus}))
+		var text string
+		for _, c := range r.Cells {
+			text += strings.Join(c.Warnings, "\n")
+		}
+		if got := [2]bool{strings.Contains(text, "bytes beyond its length"),
+			strings.Contains(text, "since the server had closed")}; got != want {
+			t.Errorf("%.0f of 100: said %v: %s", surplus, got, text)
+		}
+	}
+}
+
 // Where the kernel knows of connections that the client says nothing of, each of its times says so; where they are many
 // of the requests, the answer does, too.
 func TestConnectionsThatNobodyTellsOf(t *testing.T) {

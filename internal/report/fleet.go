@@ -132,10 +132,11 @@ func (f *Fleet) confidence() float64 {
 
 // amountText is a figure with the ends of its interval.
 func amountText(a cost.Amount, unit string) string {
-	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
+	s := stat.Summary{Center: a.Center, Lo: a.Lo, Hi: a.Hi}
+	if !s.HasInterval() {
 		return Format(a.Center, unit)
 	}
-	return fmt.Sprintf("%s (%s to %s)", Format(a.Center, unit), Format(a.Lo, unit), Format(a.Hi, unit))
+	return Format(a.Center, unit) + " (" + span(s, unit) + ")"
 }
 
 // wholeText is a number of whole things. What a server bears has no bound where none of its CPU time was seen.
@@ -148,6 +149,9 @@ func wholeText(a cost.Amount) string {
 	}
 	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
 		return fmt.Sprintf("%.0f", a.Center)
+	}
+	if TellsNothing(a.Center, a.Lo, a.Hi) {
+		return fmt.Sprintf("%.0f (%s)", a.Center, untold)
 	}
 	as := supported(a.Lo, a.Hi)
 	return fmt.Sprintf("%.0f (%.0f to %.0f)", as(a.Center), as(a.Lo), as(a.Hi))

@@ -74,5 +74,5 @@ func toFirstText(x battery.Ratio) string {
 	if math.IsInf(x.Hi, 1) {
 		return text + " (" + lo + " or more)"
 	}
-	return text + " (" + lo + " to " + hi + ")"
+	return text + " (" + ratioSpan(x.Lo, x.Hi) + ")"
 }

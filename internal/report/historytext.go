@@ -44,7 +44,7 @@ func (h History) MarkWords(j history.Judged, m history.Mark) string {
 	if j.Higher {
 		way = map[bool]string{true: "fewer", false: "more"}[m.Worse]
 	}
-	size := fmt.Sprintf("%s times the level before (%s to %s)", ratioText(m.Ratio), ratioText(m.Lo), ratioText(m.Hi))
+	size := fmt.Sprintf("%s times the level before (%s)", ratioText(m.Ratio), ratioSpan(m.Lo, m.Hi))
 	switch m.Kind {
 	case history.Machine:
 		text := fmt.Sprintf("machine changed with %s: %s. Levels before and after are not compared", at,

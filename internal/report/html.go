@@ -311,7 +311,7 @@ func range2(s stat.Summary, unit string) string {
 	case s.Lo == s.Hi && !slices.ContainsFunc(s.Warnings, func(w error) bool { return errors.Is(w, stat.ErrTies) }):
 		return "no spread"
 	}
-	return Format(s.Lo, unit) + " to " + Format(s.Hi, unit)
+	return span(s, unit)
 }
 
 // A noteList numbers the warnings of a table, each once, with whom it concerns.

@@ -78,6 +78,9 @@ func (r *Report) nameOf(c *Cell) string {
 
 // missed says how wide an interval is that lacks the precision asked for, and its ends if it is lopsided.
 func missed(s stat.Summary, unit string) string {
+	if TellsNothing(s.Center, s.Lo, s.Hi) {
+		return untold
+	}
 	share := significant(100*halfWidth(s)) + " %"
 	if ends := ends(s, unit); ends != "" {
 		return ends + ", half-width " + share

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
@@ -51,6 +52,9 @@ func (r *Report) doubtTrials(s *store.Store) error {
 			m[q.Key] = q.Value
 		}
 		noted[i] = append(noted[i], m)
+		if from, ok := m["gathers_at_timer"]; ok {
+			r.Treatments[i].timers = append(r.Treatments[i].timers, from)
+		}
 		if m["warm_up_failures"] > 0 && cold[i] == "" {
 			w, _ := s.WarmUp(store.AttemptID{Trial: t.ID, Attempt: t.Attempt}) // a copy has no such file
 			cold[i] = w.FirstFailure
@@ -116,10 +120,18 @@ func (r *Report) doubtTrials(s *store.Store) error {
 				fmt.Sprintf("%.0f of %.0f requests were sent a second time, because the server closed their connection: "+
 					"their times include the lost attempt, and the server may have served them twice", again, all))
 		}
-		if anew, all := sum(trials, "reconnects"), sum(trials, "requests"); anew > mostReconnects*all {
+		if n := sum(trials, "surplus_answers"); n > 0 {
+			r.warnCells(i, measure.Client, timed, SurplusAnswers(int(n), int(sum(trials, "requests"))))
+		}
+		if anew, all := sum(trials, "reconnects")-sum(trials, "surplus_answers"), sum(trials, "requests"); anew >
+			mostReconnects*all {
+			left := ", or a CoAP client left a port of which it had used half of the message IDs"
+			if s := r.Treatments[i].setup; s != nil && strings.HasPrefix(s.URL, "http") {
+				left = ""
+			}
 			r.warnCells(i, measure.Client, timed, fmt.Sprintf("%.0f of %.0f requests needed a new connection, since the server "+
-				"had closed the one that was to be kept, or a CoAP client left a port of which it had used half of the message "+
-				"IDs: this treatment is not keep-alive; total and response time include connecting, RTT does not", anew, all))
+				"had closed the one that was to be kept%s: this treatment is not keep-alive; total and response time include "+
+				"connecting, RTT does not", anew, all, left))
 		}
 		r.doubtKept(i, trials)
 		if n := sum(trials, "unsure_answers"); n > 0 {
@@ -151,6 +163,14 @@ func (r *Report) doubtClocks(noted [][]map[string]float64) {
 			r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+text)
 		}
 	}
+}
+
+// SurplusAnswers says that answers of so many requests had bytes beyond their length.
+func SurplusAnswers(n, requests int) string {
+	return fmt.Sprintf("%d of %d requests had an answer with bytes beyond its length, as where a body is longer than its "+
+		"Content-Length says: the server violates HTTP (RFC 9112, section 6.3), and what is left over is no part of the "+
+		"figures; the client closes such a connection, so that the next request makes another; have the server send the "+
+		"length that the body has", n, requests)
 }
 
 // doubtKept warns where the kernel knows of more connections than a client was to make and keep, and the client says

@@ -119,17 +119,39 @@ func lopsided(center, lo, hi float64) bool {
 // narrower one lie near center ± half-width.
 const endsFrom = 0.1
 
+// untold stands for the limits of an interval that says nothing.
+const untold = "the trials do not tell"
+
+// saysNothing reports whether the interval of a ratio is so wide, as that of two trials often is, that its limits would
+// only seem to say something.
+func saysNothing(lo, hi float64) bool { return lo < 0.01 && hi > 100 }
+
+// TellsNothing is saysNothing of the interval of a figure that is not negative, whose limits are held against it.
+func TellsNothing(center, lo, hi float64) bool {
+	return center > 0 && lo >= 0 && saysNothing(lo/center, hi/center)
+}
+
+// span is the interval of a figure in words.
+func span(s stat.Summary, unit string) string {
+	if TellsNothing(s.Center, s.Lo, s.Hi) {
+		return untold
+	}
+	return Format(s.Lo, unit) + " to " + Format(s.Hi, unit)
+}
+
 // ends are those of a wide and lopsided interval, as far as they are told apart in print; empty: ± says as much.
 func ends(s stat.Summary, unit string) string {
-	lo, hi := Format(s.Lo, unit), Format(s.Hi, unit)
-	if !lopsided(s.Center, s.Lo, s.Hi) || halfWidth(s) < endsFrom || lo == hi {
+	if !lopsided(s.Center, s.Lo, s.Hi) || halfWidth(s) < endsFrom || Format(s.Lo, unit) == Format(s.Hi, unit) {
 		return ""
 	}
-	return lo + " to " + hi
+	return span(s, unit)
 }
 
 // Known says how well a figure is known: "within 2.9 %", or where it lies if its interval is lopsided.
 func Known(s stat.Summary, unit string) string {
+	if TellsNothing(s.Center, s.Lo, s.Hi) {
+		return "not even within a factor of 100"
+	}
 	share := Format(100*halfWidth(s), "1") + " %"
 	if ends := ends(s, unit); ends != "" {
 		return fmt.Sprintf("to lie at %s (half-width %s)", ends, share)

@@ -77,6 +77,7 @@ type Treatment struct {
 	unrun     int // of the trials planned: never begun, or interrupted
 	setup     *study.Setup
 	failed    []stat.Share       // of the requests of each valid trial
+	timers    []float64          // s, from where on the timer is at which round trips of each gather; 0: none
 	lost      map[int]stat.Share // of the requests, by block: see lostInBlocks
 	ended     map[int]int        // attempts that took longer than a trial may, by block
 	drift     float64            // RTT of the last third of a trial over that of its first; 0: they do not differ

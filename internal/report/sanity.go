@@ -89,15 +89,28 @@ func (r *Report) checkTimers(i int) {
 	for _, p := range c.Points {
 		medians, p95s = append(medians, p.Median-server), append(p95s, p.P95-server)
 	}
-	if hint := TimerHint(medians, p95s, "trials"); hint != "" && len(c.Points) > 1 {
+	gathers := func(w measure.Timer) bool { // what earlier versions measured does not tell
+		timers := r.Treatments[i].timers
+		n := 0
+		for _, from := range timers {
+			if from == w.From {
+				n++
+			}
+		}
+		return len(timers) == 0 || 3*n >= len(timers)
+	}
+	if hint := TimerHint(medians, p95s, gathers, "trials"); hint != "" && len(c.Points) > 1 {
 		r.alarm(i, hint)
 	}
 }
 
-// TimerHint says that RTTs gather where timers are, by the medians and 95th
-// percentiles of trials or runs, in s; empty: they do not.
-func TimerHint(medians, p95s []float64, runs string) string {
+// TimerHint says that RTTs lie where timers are, by the medians and 95th
+// percentiles of trials or runs, in s, and gather there; empty: they do not.
+func TimerHint(medians, p95s []float64, gathers func(measure.Timer) bool, runs string) string {
 	for _, w := range measure.Timers {
+		if !gathers(w) {
+			continue
+		}
 		var median, p95 int
 		for i, m := range medians {
 			switch {

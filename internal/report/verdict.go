@@ -352,11 +352,10 @@ func (r *Report) unranked(g group, q question) string {
 }
 
 func between(s stat.Summary, unit string) string {
-	lo, hi := Format(s.Lo, unit), Format(s.Hi, unit)
-	if !(s.Hi > s.Lo) || lo == hi { // or narrower than its digits
+	if !(s.Hi > s.Lo) || Format(s.Lo, unit) == Format(s.Hi, unit) { // or narrower than its digits
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", lo, hi)
+	return " (" + span(s, unit) + ")"
 }
 
 // timesAsMuch is a ratio in words, or a difference in its unit.

@@ -96,6 +96,7 @@ type End struct {
 	Repetitions, Retransmissions int
 	// Reconnects are connections that were to be kept and were made anew, where the client says so.
 	Reconnects int
+	Surplus    int // answers with bytes beyond their length, where the client says so
 	Unsure     int // answers that may be those of earlier requests, where the client says so
 	Failures       // of a client's run without records
 	// Population is what became of many devices (internal/drive/population, Result),
@@ -162,8 +163,8 @@ func (c *Conn) records(ctx context.Context, recorded bool, most int, emit emitte
 			case h.Type == "end":
 				h.FirstFailure = shorten(h.FirstFailure)
 				return End{Count: h.Count, CPU: time.Duration(h.CPU), Phases: h.Phases, Repetitions: h.Repetitions,
-					Retransmissions: h.Retransmissions, Reconnects: h.Reconnects, Unsure: h.Unsure, Failures: h.Failures,
-					Population: string(h.Population)}, nil
+					Retransmissions: h.Retransmissions, Reconnects: h.Reconnects, Surplus: h.Surplus, Unsure: h.Unsure,
+					Failures: h.Failures, Population: string(h.Population)}, nil
 			case h.Type == DevicesLine && c.Devices != nil:
 				c.Devices(h.Population)
 				continue
@@ -197,7 +198,8 @@ func (c *Conn) End(ctx context.Context) error {
 	rest, err := io.ReadAll(io.LimitReader(c.r, maxLine))
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("%w: %q after its last answer", errNotProtocol, clip(rest))
+		return fmt.Errorf("%w: %q after its last answer; stdout belongs to the protocol alone, also at the end",
+			errNotProtocol, clip(rest))
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	}

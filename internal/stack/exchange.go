@@ -2,9 +2,10 @@ package stack
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -50,26 +51,31 @@ func anyExchange(line []byte, x *measure.Exchange) error {
 	*x = measure.Exchange{}
 	var record map[string]json.RawMessage
 	var kind string
-	err := json.Unmarshal(line, &record)
-	for name, value := range record {
+	if err := json.Unmarshal(line, &record); err != nil {
+		return noLine(line, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(record)) { // of several faults always the same one
 		var to any
+		takes := "a text"
 		f, ok := measure.FindField(name)
 		switch {
 		case name == "type":
 			to = &kind
 		case name == "seq":
-			to = &x.Seq
+			to, takes = &x.Seq, "a whole number from 1"
 		case name == "failure":
 			to = &x.Failure
 		case ok && f.Kept():
-			to = f.At(x)
+			to, takes = f.At(x), "a whole number (times in ns, sizes in B)"
 		default:
 			continue
 		}
-		err = errors.Join(err, json.Unmarshal(value, to))
+		if json.Unmarshal(record[name], to) != nil {
+			return fmt.Errorf("%w: %q is %s, and must be %s, in %q", errNotProtocol, name, clip(record[name]), takes, clip(line))
+		}
 	}
 	x.Failure = shorten(x.Failure)
-	if err != nil || kind != "exchange" {
+	if kind != "exchange" {
 		return fmt.Errorf("%w: %q", errNotProtocol, clip(line))
 	}
 	return nil

@@ -6,6 +6,7 @@ package stack
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -142,6 +143,7 @@ type header struct {
 	Repetitions     int             `json:"repetitions"`
 	Retransmissions int             `json:"retransmissions"`
 	Reconnects      int             `json:"reconnects"`
+	Surplus         int             `json:"surplus_answers"`
 	Unsure          int             `json:"unsure_answers"`
 	Population      json.RawMessage `json:"population"`
 	Failures
@@ -156,12 +158,29 @@ func (e *ProgramError) Error() string { return e.Message }
 func parseHeader(line []byte) (header, error) {
 	var h header
 	if err := json.Unmarshal(line, &h); err != nil || h.Type == "" {
-		return h, fmt.Errorf("%w: %q", errNotProtocol, clip(line))
+		return h, noLine(line, err)
 	}
 	if h.Type == "error" {
 		return h, &ProgramError{shorten(h.Message)}
 	}
 	return h, nil
+}
+
+// noLine says what is wrong with a line that is none of the protocol. Who prints it mostly meant a person to read it.
+// err is what decoding it gave; nil: it has no type.
+func noLine(line []byte, err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !json.Valid(line):
+		return fmt.Errorf("%w: %q is no JSON; stdout belongs to the protocol alone: print what people are to read on stderr",
+			errNotProtocol, clip(line))
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Errorf("%w: %q has a wrong type of value (%s), in %q", errNotProtocol, wrong.Field, wrong.Value,
+			clip(line))
+	case err != nil:
+		return fmt.Errorf("%w: %q is no object", errNotProtocol, clip(line))
+	}
+	return fmt.Errorf("%w: %q has no \"type\"", errNotProtocol, clip(line))
 }
 
 // mostText is how much of a program's own words is kept: an error or a failure.

@@ -3,6 +3,8 @@ package stat
 import (
 	"fmt"
 	"math"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // PositiveMean is Mean for a quantity that cannot be negative, as a time, a
@@ -47,7 +49,7 @@ func (s Summary) positive(logarithm bool) Summary {
 		s.Lo, s.Method = 0, "mean of trial means, t interval from 0"
 	}
 	s.Warnings = append(s.Warnings,
-		fmt.Errorf("trials spread as widely as their mean is large: the interval of the mean says little more than the "+
-			"order of magnitude; run more trials, and look at them"))
+		fmt.Errorf("%s that spread so much do not tell the mean: its interval says little more than the order of "+
+			"magnitude, if that; run more trials, and look at them", plural.Count(s.N, "trial")))
 	return s
 }

@@ -240,5 +240,6 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 	}
 	q := record.Quality
 	return p.end(stack.End{Count: record.Len(), CPU: q.CPU - q.Spin, Phases: phasesOf(c),
-		Repetitions: q.Repetitions, Retransmissions: q.Retransmissions, Reconnects: q.Reconnects, Unsure: q.Unsure})
+		Repetitions: q.Repetitions, Retransmissions: q.Retransmissions, Reconnects: q.Reconnects, Surplus: q.Surplus,
+		Unsure: q.Unsure})
 }

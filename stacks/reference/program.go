@@ -208,6 +208,9 @@ func (p *program) end(e stack.End) error {
 	if e.Reconnects > 0 {
 		line["reconnects"] = e.Reconnects
 	}
+	if e.Surplus > 0 {
+		line["surplus_answers"] = e.Surplus
+	}
 	if e.Unsure > 0 {
 		line["unsure_answers"] = e.Unsure
 	}
