@@ -74,6 +74,9 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 			if err := f.check(); err != nil {
 				return exit{exitUsage, err}
 			}
+			if cmd.Flags().Changed("period") && f.period == 0 {
+				return exit{exitUsage, errors.New("--period 0s: write the time between two requests of a device, such as 1m")}
+			}
 			if f.scale == byConcurrency {
 				return a.scaling(cmd.Context(), cmd.OutOrStdout(), args[0], f)
 			}
