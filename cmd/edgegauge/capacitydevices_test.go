@@ -16,8 +16,8 @@ func TestCapacityOfDevicesIsRefused(t *testing.T) {
 			t.Errorf("%v: code %d: %s", scale, code, text)
 		}
 	}
-	if text, code := o.run(t, "-q", "capacity", "many.yaml", "--slo", "failed < 5%", "--period", "0s"); code != exitUsage ||
-		!strings.Contains(text, "--period 0s") {
+	text, code := o.run(t, "-q", "capacity", "many.yaml", "--slo", "failed < 5%", "--period", "0s")
+	if code != exitUsage || !strings.Contains(text, "--period 0s") {
 		t.Errorf("code %d: %s", code, text)
 	}
 }
