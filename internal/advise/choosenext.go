@@ -57,6 +57,24 @@ func (c *Choice) noise(all []Series) {
 	}
 }
 
+// Alone reports whether the best is compared with none of the others that meet all requirements, since fewer than two
+// blocks have both: it is the first of a list, and no choice.
+func (c Choice) Alone() bool {
+	best, ok := c.Best()
+	others := 0
+	for i := 1; ok && i < len(c.Candidates); i++ {
+		x := c.Candidates[i]
+		switch {
+		case x.Meets != stat.Confirmed:
+		case !math.IsNaN(x.Ratio.Estimate) || !x.alikeMeasured(best, 0):
+			return false
+		default:
+			others++
+		}
+	}
+	return others > 0
+}
+
 // alikeMeasured reports whether an objective of two candidates is measured in both, or modelled in both: the two are
 // never compared.
 func (x Candidate) alikeMeasured(y Candidate, objective int) bool {
