@@ -63,6 +63,8 @@ the figure to rank by is one of them: the nearest figure that exists is named.`,
 				return exit{exitWorse, errors.New("not everywhere can a treatment be ranked")}
 			case !out.Met():
 				return exit{exitWorse, errors.New("no treatment meets the requirements beyond doubt")}
+			case out.Alone():
+				return exit{exitWorse, errors.New("no treatment is compared with another: run at least two blocks with both")}
 			}
 			return nil
 		},

@@ -192,9 +192,9 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 			}
 		}
 		out, err := compare(args[0], args[1], f)
-		if err == nil && sameFile(args[0], args[1]) {
-			out.Warnings = slices.Insert(out.Warnings, 0, "old and new are the same results, which say nothing of a change; "+
-				"name those of two runs")
+		if what := sameRun(args[0], args[1]); err == nil && what != "" {
+			out.Warnings = slices.Insert(out.Warnings, 0, "old and new are "+what+", which say nothing of a change; name those "+
+				"of two runs")
 		}
 		return out, err
 	case len(args) == 1:
@@ -202,6 +202,22 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 	}
 	return report.Compared{}, exit{exitUsage, errors.New("compare takes OLD NEW, RESULTS of both versions, or --base " +
 		"and --with")}
+}
+
+// sameRun says how two names are of one run; empty: they are not.
+func sameRun(a, b string) string {
+	if sameFile(a, b) {
+		return "the same results"
+	}
+	s, err := store.OpenReadOnly(a)
+	if err != nil {
+		return "" // such as a probe's file
+	}
+	defer s.Close()
+	if sameResults(s, b) {
+		return "copies of the results of one run"
+	}
+	return ""
 }
 
 // sameFile says whether two names lead to one file or folder.

@@ -69,6 +69,9 @@ func (f *batteryFlags) conditions(confidence float64) (battery.Conditions, error
 func found(kind battery.Kind, flag, name string, own fs.FS, folder string) (battery.Profile, error) {
 	all, broken := battery.Load(kind, own, kernel.DirFS(folder, 1<<20))
 	p, ok := all[name]
+	if _, err := fs.Stat(kernel.DirFS(folder, 1<<20), name+".yaml"); !ok && broken != nil && err == nil {
+		return p, exit{exitUsage, fmt.Errorf("--%s: %w", flag, broken)}
+	}
 	if !ok {
 		names := slices.Sorted(maps.Keys(all))
 		return p, exit{exitUsage, errors.Join(fmt.Errorf("--%s: unknown %s %q; %s", flag, kind, name,

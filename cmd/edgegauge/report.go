@@ -243,10 +243,8 @@ func soundReport(dir string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Damage) > 0 {
-		return nil,
-			exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: restore them or measure again", dir,
-				report.DamageText(r.Damage))}
+	if err := damaged(r, dir); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -264,4 +262,13 @@ func readEach[T any](names []string, read func(string) (T, error)) ([]T, error) 
 		all[i] = all[slices.Index(names, name)]
 	}
 	return all, worst(errs)
+}
+
+// damaged refuses results that are not as the lab wrote them.
+func damaged(r *report.Report, dir string) error {
+	if len(r.Damage) == 0 {
+		return nil
+	}
+	return exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: restore them or measure again",
+		dir, report.DamageText(r.Damage))}
 }

@@ -174,7 +174,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		again = &x
 	}
 	if f.asJSON {
-		return errors.Join(writeRun(w, e, outcome, r, again), gaveUp(outcome, e.Dir), differs(again))
+		return errors.Join(writeRun(w, e, outcome, r, again), damaged(r, e.Dir), gaveUp(outcome, e.Dir), differs(again))
 	}
 	if err := r.Text(w); err != nil {
 		return exit{exitUnmeasured, err}
@@ -192,7 +192,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 			return exit{exitUnmeasured, err}
 		}
 	}
-	return cmp.Or(gaveUp(outcome, e.Dir), differs(again))
+	return cmp.Or(damaged(r, e.Dir), gaveUp(outcome, e.Dir), differs(again))
 }
 
 // tellEarlier says that a repetition is not all of today.

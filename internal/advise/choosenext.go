@@ -47,7 +47,7 @@ func (c *Choice) noise(all []Series) {
 		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
 		x.Same = x.Noise && !x.Slowed && !x.Odd && !x.Turned &&
 			SameFigure(x.Objectives[0].Center.Center, best.Objectives[0].Center.Center)
-		if x.Noise && pairs.Log && !x.waited {
+		if x.Noise && pairs.Log && !x.waited && !x.slight() {
 			n := float64(len(c.Candidates))
 			own := (1 - c.Confidence) / (n * (n - 1) / 2) // over all pairs
 			if x.Needed = needed(r.SD(), r.DF, math.Log(r.Estimate), own); x.Needed == 0 && r.Estimate != 1 {
@@ -55,6 +55,24 @@ func (c *Choice) noise(all []Series) {
 			}
 		}
 	}
+}
+
+// Alone reports whether the best is compared with none of the others that meet all requirements, since fewer than two
+// blocks have both: it is the first of a list, and no choice.
+func (c Choice) Alone() bool {
+	best, ok := c.Best()
+	others := 0
+	for i := 1; ok && i < len(c.Candidates); i++ {
+		x := c.Candidates[i]
+		switch {
+		case x.Meets != stat.Confirmed:
+		case !math.IsNaN(x.Ratio.Estimate) || !x.alikeMeasured(best, 0):
+			return false
+		default:
+			others++
+		}
+	}
+	return others > 0
 }
 
 // alikeMeasured reports whether an objective of two candidates is measured in both, or modelled in both: the two are
@@ -149,13 +167,28 @@ func series1(all []Series, levels []string, t Term) (Series, bool) {
 // equalWithin is the relative difference below which two candidates are practically equal.
 const equalWithin = 0.05
 
-// alike says what is known of a candidate that no practical number of trials would tell from
-// the best.
+// slight reports whether what was seen of a difference is less than matters. Trials that would confirm it are not worth
+// a word: where two are equal, all that was seen is chance.
+func (x Candidate) slight() bool {
+	return !x.Difference && math.Abs(math.Log(x.Ratio.Estimate)) < math.Log1p(equalWithin)
+}
+
+// alike says what is known of a candidate that is not to be told from the best by more trials.
 func (x Candidate) alike() string {
-	if r := x.Ratio; !x.Difference && r.Lo > 1/(1+equalWithin) && r.Hi < 1+equalWithin {
-		return "practically equal"
+	r := x.Ratio
+	most := fmt.Sprintf("they differ by at most %.3g %%", 100*(max(r.Hi, 1/r.Lo)-1))
+	if max(r.Hi, 1/r.Lo) > 2 {
+		most = fmt.Sprintf("one is at most %.3g times the other", max(r.Hi, 1/r.Lo))
 	}
-	return "no practical number of trials would tell them apart"
+	switch {
+	case x.Difference || !x.slight():
+		return "no practical number of trials would tell them apart"
+	case !(r.Lo < r.Hi) || !(r.Lo > 0):
+		return "nothing tells them apart"
+	case r.Lo > 1/(1+equalWithin) && r.Hi < 1+equalWithin:
+		return "practically equal, " + most
+	}
+	return most + ", and more trials would only show that it is less"
 }
 
 // mostDoubted is how many treatments a line names.

@@ -149,8 +149,36 @@ func Compare(old, new []Series, conditions []Condition, confidence, margin float
 	out, err := compareBy(func(Series, Series) string { return "mean" }, old, new, confidence, margin)
 	if err == nil {
 		out.Outcomes, err = judgeConditions(old, new, conditions, confidence)
+		out.changesOfOutcomes(confidence, margin)
 	}
 	return out, err
+}
+
+// changesOfOutcomes gives the figures of conditions their word of change: that of the contrasts, where they are among
+// these. Others, such as a p95, are judged by themselves, Holm over them.
+func (c *Comparison) changesOfOutcomes(confidence, margin float64) {
+	var others []Contrast
+	for pass := range 2 {
+		for i := range c.Outcomes {
+			x := &c.Outcomes[i].Contrast
+			like := func(y Contrast) bool {
+				return slices.Equal(x.Levels, y.Levels) && x.Treatment == y.Treatment && x.Side == y.Side &&
+					x.Response == y.Response && x.Figure == y.Figure
+			}
+			j, k := slices.IndexFunc(c.Contrasts, like), slices.IndexFunc(others, like)
+			switch {
+			case j >= 0:
+				x.Change, x.PHolm = c.Contrasts[j].Change, c.Contrasts[j].PHolm
+			case pass == 0 && k < 0:
+				others = append(others, *x)
+			case pass == 1:
+				x.Change, x.PHolm = others[k].Change, others[k].PHolm
+			}
+		}
+		if pass == 0 {
+			judgeChanges(others, confidence, margin)
+		}
+	}
 }
 
 // compareBy is Compare without conditions, of the figure that two series are held against each other by.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -262,7 +263,8 @@ func TestWideIsNotEqual(t *testing.T) {
 	for _, tt := range []struct {
 		b    []float64
 		want string
-	}{{near, "no practical number of trials would tell them apart"}, {tight, "practically equal"}} {
+	}{{near, "and more trials would only show that it is less"},
+		{tight, "practically equal, they differ by at most 0.00"}} {
 		term := mustChange(t, "rtt > 5%").Term
 		c, err := Choose([]Series{series("A", "rtt", wide...), series("B", "rtt", tt.b...)}, []Objective{{Term: term}}, nil,
 			0.95)
@@ -270,9 +272,47 @@ func TestWideIsNotEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := c.Candidates[1]
-		x.Needed = 0
-		if got := x.alike(); got != tt.want {
-			t.Errorf("%+v: %s", x.Ratio, got)
+		if got := x.alike(); !strings.Contains(got, tt.want) || x.Needed != 0 {
+			t.Errorf("%+v: %s, %d trials", x.Ratio, got, x.Needed)
+		}
+	}
+}
+
+// Equals are seldom told that so many trials would tell them apart: where all that was seen is less than matters, they
+// are told by how much they differ at most, which holds. Who differs by more is told a number.
+func TestEqualsAreNotToldToMeasureOn(t *testing.T) {
+	const runs = 400
+	r := rand.New(rand.NewPCG(9, 30))
+	term := mustChange(t, "rtt > 5%").Term
+	for _, tt := range []struct {
+		apart, spread float64
+		trials        int
+		least, most   float64 // share that is told a number
+	}{
+		{1, 0.01, 6, 0, 0}, {1, 0.02, 10, 0, 0}, {1, 0.05, 10, 0, 0.1}, {1, 0.05, 20, 0, 0.01}, {1, 0.2, 20, 0, 0.6},
+		{1.07, 0.05, 6, 0.15, 1},
+	} {
+		told, wrong := 0, 0
+		for range runs {
+			c, err := Choose([]Series{series("A", "rtt", around(r, 10, tt.spread, tt.trials)...),
+				series("B", "rtt", around(r, 10*tt.apart, tt.spread, tt.trials)...)}, []Objective{{Term: term}}, nil, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := c.Candidates[1]
+			if next := strings.Join(c.Next(), " "); strings.Contains(next, "trials each would") {
+				told++
+			} else if ratio := tt.apart; x.Noise && strings.Contains(next, "at most") &&
+				(max(ratio, 1/ratio) > max(x.Ratio.Hi, 1/x.Ratio.Lo)) {
+				wrong++
+			}
+		}
+		share := float64(told) / runs
+		t.Logf("%g times, spread %g, %d trials: %.1f %% are told a number, %.1f %% a bound that does not hold", tt.apart, tt.spread,
+			tt.trials, 100*share, 100*float64(wrong)/runs)
+		if share < tt.least || share > tt.most || float64(wrong)/runs > 0.08 {
+			t.Errorf("%g times, spread %g, %d trials: %.3f are told a number, want %g to %g; %d of %d bounds do not hold", tt.apart,
+				tt.spread, tt.trials, share, tt.least, tt.most, wrong, runs)
 		}
 	}
 }

@@ -77,6 +77,9 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 			"for example%s", q.File, n, choosing(p, ""))}
 	}
 	s.levels = levelsOf(p)
+	if err := requests(p, q.File); err != nil {
+		return none, err
+	}
 	if s.base.Time == study.Instructions {
 		return none, Refused{fmt.Errorf("%s counts instructions; a capacity needs a clock", q.File)}
 	}
@@ -98,6 +101,16 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 	}
 	s.setup = p.Trials[0].Setup // without a rate its default placement may be another
 	return search, nil
+}
+
+// requests refuses a study of devices: a search sets how many requests there are.
+func requests(p study.Plan, file string) error {
+	if !slices.ContainsFunc(p.Trials, func(t study.Trial) bool { return t.Setup.Population.Devices > 0 }) {
+		return nil
+	}
+	return Refused{fmt.Errorf("%s has devices, which send once per period, and a search sets the rate of requests: "+
+		"write a study without devices, of which --period gives the answer in devices, or run this one with several "+
+		"numbers of devices", file)}
 }
 
 // leastRate is the lowest rate of four digits, in requests/s, at which a trial of a length has so many requests.

@@ -45,6 +45,11 @@ func (q ScalingQuestion) levels() []string {
 // Law. The study has one treatment; its load is replaced. Errors are as those of Find.
 func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 	levels := q.levels()
+	if p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, nil, q.Sets...); err != nil {
+		return nil, Refused{err}
+	} else if err := requests(p, q.File); err != nil {
+		return nil, err
+	}
 	sets := append(slices.Clone(q.Sets), "factors.concurrency=["+strings.Join(levels, ", ")+"]",
 		"duration="+q.Length.String(), fmt.Sprintf("design.replications=%d", q.Blocks), "design.precision=off")
 	p, _, err := h.Bed.ReadAvailable(ctx, q.File, q.Text, nil, sets...)

@@ -87,7 +87,8 @@ func benchUnit(p Panel) string {
 		unit = p.Unit
 	}
 	switch p.Response {
-	case "throughput", "power", "trial_energy", "peak_rss", "discovery", "metadata", "first_invoke":
+	case "throughput", "sent_rate", "notification_rate", "driver_lateness", "recovery_time", "power", "trial_energy",
+		"peak_rss", "discovery", "metadata", "first_invoke":
 		return p.Response + "-" + unit
 	}
 	return p.Response + "-" + unit + "/op"

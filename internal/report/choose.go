@@ -34,6 +34,11 @@ func (c Chosen) Met() bool {
 	return !c.Unranked && !slices.ContainsFunc(c.Levels, func(l LevelChoice) bool { _, ok := l.Best(); return !ok })
 }
 
+// Alone reports whether some level has a first treatment that is compared with no other.
+func (c Chosen) Alone() bool {
+	return slices.ContainsFunc(c.Levels, func(l LevelChoice) bool { return l.Choice.Alone() })
+}
+
 // short is a treatment's name without the level that all of its table have.
 func (c LevelChoice) short(name string) string {
 	_, level, _ := strings.Cut(c.Name, " ")
@@ -74,7 +79,11 @@ func (c LevelChoice) answer() string {
 	if len(better)+len(perhaps) > 0 {
 		among = "of those that surely meet what is required, "
 	}
-	text := fmt.Sprintf("Choose %s: %s%s%s %s%s at the %s", c.short(best.Name), among, c.Objectives[0], modelled,
+	head := "Choose "
+	if c.Alone() {
+		head = "Undecided, since no treatment is compared with another; first is "
+	}
+	text := fmt.Sprintf("%s%s: %s%s%s %s%s at the %s", head, c.short(best.Name), among, c.Objectives[0], modelled,
 		Format(f.Center.Center, f.Unit), between(f.Center, f.Unit), f.Side)
 	failed := []float64{f.Failed}
 	for _, x := range c.Candidates[1:] {

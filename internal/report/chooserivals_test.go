@@ -77,3 +77,21 @@ func TestRivalsFiguresSayWhatTheyAre(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// What is first in a list in which nothing is compared is no choice.
+func TestNothingIsChosenThatIsComparedWithNone(t *testing.T) {
+	for _, tt := range []struct {
+		ran  []ran
+		want string
+	}{
+		{[]ran{{"a", 1, []float64{1}}, {"b", 1, []float64{2}}, {"c", 1, []float64{3}}},
+			"Undecided, since no treatment is compared with another; first is a: smallest rtt"},
+		{[]ran{{"a", 1, []float64{1, 1.01}}, {"b", 1, []float64{2, 2.01}}, {"c", 5, []float64{3}}}, "Choose a: smallest rtt"},
+	} {
+		c := chosenBy(t, reportOfRan(t, tt.ran...), "mean")
+		l := LevelChoice{Choice: c}
+		if got := l.answer(); !strings.HasPrefix(got, tt.want) || (Chosen{Levels: []LevelChoice{l}}).Alone() != c.Alone() {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}

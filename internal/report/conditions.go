@@ -276,10 +276,16 @@ func (r *Report) lengths() []string {
 
 // atOnce says which trials ran at the same time as others.
 func (r *Report) atOnce() []string {
-	n, most := 0, 0
+	with := map[int]int{} // treatments, by how many of them may run at once: a block has a trial of each
 	for _, t := range r.Treatments {
 		if t.setup != nil && t.setup.AtOnce > 1 {
-			n, most = n+1, max(most, t.setup.AtOnce)
+			with[t.setup.AtOnce]++
+		}
+	}
+	n, most := 0, 0
+	for allowed, treatments := range with {
+		if treatments > 1 {
+			n, most = n+treatments, max(most, min(allowed, treatments))
 		}
 	}
 	if n == 0 {

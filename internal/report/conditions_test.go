@@ -156,3 +156,20 @@ func TestPlacementsWithoutCPUs(t *testing.T) {
 		}
 	}
 }
+
+// How many trials ran at once is what a block allowed: it has one of each treatment.
+func TestTrialsAtOnce(t *testing.T) {
+	for factors, want := range map[string]string{
+		"stack: a\nat_once: 6\n":                       "",
+		"factors: {stack: [a, b]}\nat_once: 6\n":       "Trials ran up to 2 at once, each behind a link of its own",
+		"factors: {stack: [a, b, c, d]}\nat_once: 3\n": "Trials ran up to 3 at once, each behind",
+		"factors: {stack: [a, b, c, d]}\nat_once: 1\n": "",
+		"factors: {at_once: [1, 2, 3]}\nstack: a\n":    "",
+	} {
+		text := "study: s\nservice: monitor\nlink: {delay: 10ms}\n" + factors + "design: {replications: 3, seed: 1}\n"
+		r := reportOf(t, fabricated(t, text, func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }))
+		if got := strings.Join(r.atOnce(), ""); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", factors, got, want)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (e Effects) allocation() string {
 }
 
 // headline are the responses of which a terminal gets sentences.
-var headline = []string{"rtt", "delay", "message_size", "cpu", "energy", "energy_gross"}
+var headline = []string{"rtt", "delay", "message_size", "cpu", "energy", "energy_gross", "recovery_time"}
 
 // effectsText prints sentences of the headline responses and, if asked, the allocation
 // of variation of all.

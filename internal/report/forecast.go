@@ -42,7 +42,9 @@ type ForecastRow struct {
 	Notes []string // what the forecast rests on
 	// Unconnected says that reports connect and the time of that is not known: the life is at most the forecast.
 	Unconnected bool
-	Err         error // there is none, and why
+	// Silent are parts that are counted as 0, since neither the radio's file nor the user states them: likewise.
+	Silent []string
+	Err    error // there is none, and why
 
 	trials []battery.Traffic
 	basis  basis
@@ -66,6 +68,9 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 			row.Forecast, row.Err = battery.Predict(trials, c)
 			row.trials, row.basis = trials, r.basisOf(i, trials[0], over(t), row.Unconnected)
 		}
+		if row.Err == nil {
+			row.silent(c)
+		}
 		if row.Err == nil && !some {
 			row.Notes = append(row.Notes, otherLink+c.Radio.Name+": retransmissions and acknowledgement bytes are those of "+
 				"that link")
@@ -75,6 +80,37 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 	out.Sort()
 	return out
 }
+
+// mayBeSilent are the parts of every report over a radio that a file of one's own may leave out.
+var mayBeSilent = []struct{ key, part, until string }{
+	{"radio.setup_time", "waking and attaching", ""},
+	{"radio.wait", "waiting for the response", ", and it was not measured over a link of the radio's name"},
+}
+
+// silent finds the parts that nobody states nor has measured.
+func (r *ForecastRow) silent(c battery.Conditions) {
+	measured := !slices.ContainsFunc(r.trials, func(t battery.Traffic) bool { return math.IsNaN(t.Took) })
+	for _, x := range mayBeSilent {
+		if x.until != "" && measured || r.trials[0].Whole ||
+			slices.ContainsFunc(slices.Concat(c.Radio.Figures, c.Set), func(f battery.Figure) bool { return f.Key == x.key }) {
+			continue
+		}
+		r.Silent = append(r.Silent, x.part)
+		r.Notes = append(r.Notes, fmt.Sprintf("%s%s: nobody states %s%s. Write it in radios/%s.yaml, or --set %s=…",
+			silentPart, x.part, x.key, x.until, c.Radio.Name, x.key))
+	}
+}
+
+// lacks are the parts that are left out.
+func (r ForecastRow) lacks() []string {
+	if r.Unconnected {
+		return append([]string{"connecting"}, r.Silent...)
+	}
+	return r.Silent
+}
+
+// atMost says that the life is shorter than the forecast, by nobody knows how much.
+func (r ForecastRow) atMost() bool { return len(r.lacks()) > 0 }
 
 // Need is the need on these forecasts.
 func (f Forecasts) Need(n battery.Need) advise.Need {
@@ -89,7 +125,7 @@ func (f Forecasts) Need(n battery.Need) advise.Need {
 			return k
 		}
 		r := f.Rows[i]
-		k.Figure.AtMost = r.Unconnected
+		k.Figure.AtMost = r.atMost()
 		k.Figure.Center = stat.Summary{N: r.Trials, Center: r.Life / year, Lo: r.Lo / year, Hi: r.Hi / year,
 			Confidence: f.Conditions.Confidence, Method: "modelled"}
 		switch {
@@ -102,9 +138,9 @@ func (f Forecasts) Need(n battery.Need) advise.Need {
 			case r.single():
 				k.Verdict = stat.Undecided
 				k.Doubt = "one trial does not show how far trials differ; run at least 2, preferably 10"
-			case r.Unconnected && k.Verdict != stat.Undecided && (k.Verdict == stat.Confirmed) == n.More:
+			case r.atMost() && k.Verdict != stat.Undecided && (k.Verdict == stat.Confirmed) == n.More:
 				k.Verdict = stat.Undecided
-				k.Doubt = "the forecast leaves connecting out; edgegauge forecast says what to measure"
+				k.Doubt = "the forecast leaves " + list(r.lacks(), mostNames) + " out; edgegauge forecast says what to measure"
 			case k.Verdict == stat.Undecided:
 				k.Doubt = fmt.Sprintf("modelled as %s to %s; edgegauge forecast says which figures to state more exactly",
 					LifeText(r.Lo), LifeText(r.Hi))
@@ -121,20 +157,20 @@ func (f Forecasts) Has(all []advise.Series) bool {
 	})
 }
 
-// Sort puts the longest life first, then those that leave connecting out, whose life may be far shorter, and last what
-// has no forecast.
+// Sort puts the longest life first, of equal ones, as the shelf life makes them, the least power, then those that leave
+// a part out, whose life may be far shorter, and last what has no forecast.
 func (f *Forecasts) Sort() {
 	place := func(r ForecastRow) int {
 		switch {
 		case r.Err != nil:
 			return 2
-		case r.Unconnected:
+		case r.atMost():
 			return 1
 		}
 		return 0
 	}
 	slices.SortStableFunc(f.Rows, func(a, b ForecastRow) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b.Life, a.Life))
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b.Life, a.Life), cmp.Compare(a.Watts, b.Watts))
 	})
 }
 
@@ -153,7 +189,7 @@ func LifeText(s float64) string {
 
 // life is the forecast life, in words.
 func (r ForecastRow) life() string {
-	if r.Unconnected {
+	if r.atMost() {
 		return "at most " + LifeText(r.Life)
 	}
 	return LifeText(r.Life)
@@ -162,7 +198,7 @@ func (r ForecastRow) life() string {
 // within is the interval of the life, in words, after those that say that it is of a bound.
 func (r ForecastRow) within(bound string) string {
 	text := LifeText(r.Lo) + " to " + LifeText(r.Hi)
-	if r.Unconnected { // the life itself lies anywhere below
+	if r.atMost() { // the life itself lies anywhere below
 		return bound + text
 	}
 	return text
@@ -239,7 +275,7 @@ func (r ForecastRow) text(b *strings.Builder, named bool) {
 	}
 	b.WriteByte('\n')
 	atMost := ""
-	if r.Unconnected {
+	if r.atMost() {
 		atMost = ", at most"
 	}
 	rows := [][]string{{"what to change first", "now", "change", "life" + atMost}}
@@ -327,6 +363,7 @@ const (
 	otherLink       = "measured over a link other than "
 	keptOpen        = "the connection was kept open, so no handshake is included"
 	leftOut         = "connecting is left out of the wait"
+	silentPart      = "left out, so the life is at most this: "
 	nothingReceived = "bytes: response_size was not measured, so nothing is received"
 )
 
@@ -343,7 +380,7 @@ func (f Forecasts) Caveats() []string {
 	whose, forecast := f.whose()
 	for _, r := range f.Rows {
 		for _, n := range r.Notes {
-			if r.Err != nil || !slices.ContainsFunc([]string{otherLink, keptOpen, leftOut, nothingReceived},
+			if r.Err != nil || !slices.ContainsFunc([]string{otherLink, keptOpen, leftOut, silentPart, nothingReceived},
 				func(begins string) bool { return strings.HasPrefix(n, begins) }) {
 				continue
 			}

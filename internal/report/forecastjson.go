@@ -95,9 +95,7 @@ func (r ForecastRow) json() forecastOut {
 	out := forecastOut{Treatment: r.Name, Modelled: true, Life: stat.Number(r.Life), Interval: stat.Interval{r.Lo, r.Hi},
 		Trials: r.Trials, Watts: stat.Number(r.Watts), Peak: stat.Number(r.Peak), Joules: stat.Number(r.Joules),
 		Rests: orEmpty(r.Notes)}
-	if r.Unconnected {
-		out.LeavesOut = []string{"connecting"}
-	}
+	out.LeavesOut = r.lacks()
 	for _, p := range r.Parts {
 		out.Parts = append(out.Parts, forecastPart{p.Name, p.Watts, p.Share})
 	}

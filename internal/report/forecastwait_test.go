@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -237,5 +238,62 @@ func TestForecastNamesKeptConnections(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", fmt.Sprint(tt.of), got, tt.want)
 			}
 		}
+	}
+}
+
+// Parts that neither a radio's own file nor the user states are named, in text and JSON, and the life is at most the
+// forecast; who measured the wait, or states it, has none left out.
+func TestForecastNamesPartsThatNobodyStates(t *testing.T) {
+	without := func(keys ...string) battery.Conditions {
+		k := lasting(t, "lte-m", "2xAA")
+		k.Radio.Figures = slices.DeleteFunc(slices.Clone(k.Radio.Figures), func(f battery.Figure) bool {
+			return slices.Contains(keys, f.Key)
+		})
+		return k
+	}
+	stated := without("radio.wait")
+	set, err := battery.ParseSet("radio.wait=1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated.Set = append(stated.Set, set)
+	for name, tt := range map[string]struct {
+		k        battery.Conditions
+		link     string
+		leftsOut string
+	}{
+		"a whole file":          {without(), "none", ""},
+		"no wait":               {without("radio.wait"), "none", "waiting for the response"},
+		"no wait, but measured": {without("radio.wait"), "lte-m", ""},
+		"no wait, but stated":   {stated, "none", ""},
+		"no setup":              {without("radio.setup_time"), "lte-m", "waking and attaching"},
+		"neither": {without("radio.setup_time", "radio.wait"), "none",
+			"waking and attaching; waiting for the response"},
+	} {
+		f := measuring([]reporter{{"coap", "keep-alive", "coap", 0.1, 0, 200}}, tt.link, "rtt").Forecast(tt.k, "")
+		var js strings.Builder
+		if err := f.JSON(&js); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(f.Rows[0].lacks(), "; "); got != tt.leftsOut {
+			t.Errorf("%s: got %q, want %q", name, got, tt.leftsOut)
+		}
+		said := strings.Join(f.notes(), "\n")
+		if want := tt.leftsOut != ""; strings.Contains(said, silentPart) != want || strings.Contains(js.String(),
+			"leaves_out") != want || strings.Contains(js.String(), silentPart) != want ||
+			strings.HasPrefix(f.Rows[0].life(), "at most ") != want {
+			t.Errorf("%s: %s, %s\n%s", name, f.Rows[0].life(), said, js.String())
+		}
+	}
+}
+
+// Lives that the shelf life ends alike are ranked by the power.
+func TestEqualLivesAreRankedByPower(t *testing.T) {
+	row := func(name string, life, watts float64) ForecastRow {
+		return ForecastRow{Name: name, Forecast: battery.Forecast{Life: life, Watts: watts}}
+	}
+	f := Forecasts{Rows: []ForecastRow{row("hungry", 9, 3), row("short", 8, 1), row("frugal", 9, 2)}}
+	if f.Sort(); order(f) != "frugal, hungry, short" {
+		t.Errorf("ranked %s", order(f))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,5 +181,19 @@ func TestBenchfmtIsReadBack(t *testing.T) {
 	r.Damage = []string{"edited"}
 	if err := r.Benchfmt(io.Discard); err == nil {
 		t.Error("edited results were written in a format that has no warnings")
+	}
+}
+
+// What is of the trial and not of a request has no /op.
+func TestBenchUnits(t *testing.T) {
+	for _, x := range measure.Responses() {
+		got := benchUnit(Panel{measure.Client, x.Name, x.Unit})
+		if x.OfRequests() != strings.HasSuffix(got, "/op") && !slices.Contains([]string{"failed_share", "resent",
+			"datagram_bytes", "notifications_missed", "cpu", "instructions", "energy", "energy_gross"}, x.Name) { // per request
+			t.Errorf("%s: %s", x.Name, got)
+		}
+		if strings.Contains(got, "op/s/op") {
+			t.Errorf("%s: %s", x.Name, got)
+		}
 	}
 }

@@ -29,6 +29,9 @@ type History struct {
 	LeftOut []string // results that are not in it, each with the reason
 	Confirm []Past   // confirmations of its runs
 	Others  []string // other studies among the results
+
+	confirmed []history.Confirmation // what Confirm says of its series
+	pointless map[int]string         // runs of which a series has no point, and why
 }
 
 // ErrNoHistory says that results make no history.
@@ -40,7 +43,7 @@ var ErrUnreadable = errors.New("no history")
 // MakeHistory puts results into one history of a study (empty: the only one there is). What asks something else
 // than the newest result is left out. The terms say which responses; nil: the first that the study has, rtt if it does.
 func MakeHistory(all []Past, studyName, by string, terms []advise.Term) (History, error) {
-	h := History{Study: studyName, By: by}
+	h := History{Study: studyName, By: by, pointless: map[int]string{}}
 	runs, err := h.runsOf(all)
 	if err != nil {
 		return h, err
@@ -50,12 +53,12 @@ func MakeHistory(all []Past, studyName, by string, terms []advise.Term) (History
 		return h, err
 	}
 	h.collect(terms)
-	confirmations := h.confirmations(all, runs[len(runs)-1])
+	h.confirmed = h.confirmations(all, runs[len(runs)-1])
 	judged := make([]history.Series, len(h.Series))
 	for i, j := range h.Series {
 		judged[i] = j.Series
 	}
-	h.Series = history.Judge(judged, confirmations)
+	h.Series = history.Judge(judged, h.confirmed)
 	return h, nil
 }
 
@@ -200,6 +203,7 @@ func (h *History) collect(terms []advise.Term) {
 					x.Why = "one is measured, the other modelled"
 				}
 				if x.Why != "" {
+					h.pointless[i] = x.Why
 					h.LeftOut = append(h.LeftOut, fmt.Sprintf("%s has no point of %s %s, %s: %s", p.Dir, x.Treatment, x.Response,
 						x.Side, x.Why))
 					continue

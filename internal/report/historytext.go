@@ -122,6 +122,11 @@ func (h History) answer() string {
 				worse++
 			}
 		}
+		for _, c := range h.Unmarked(j) {
+			if c.Verdict == history.Worse {
+				worse++
+			}
+		}
 	}
 	text := fmt.Sprintf("%s by %s: %s, %s to %s", h.Study, h.By, plural.Count(len(h.Runs), "run"),
 		h.Labels[0], h.Labels[len(h.Labels)-1])
@@ -134,7 +139,7 @@ func (h History) answer() string {
 	if s := history.Suspects(h.Series); s > 0 {
 		text += "; " + plural.Count(s, "suspect") + " to confirm"
 	}
-	return text
+	return text + h.withoutPoints()
 }
 
 // ResponseWords are the response of a series, and what its figures are of where requests failed.
@@ -157,6 +162,9 @@ func (h History) Text(w io.Writer) error {
 	wrap(&b, h.answer(), "  ")
 	for _, j := range h.Series {
 		fmt.Fprintf(&b, "\n%s %s, %s\n", j.Treatment, ResponseWords(j), j.Side)
+		for _, c := range h.Unmarked(j) {
+			wrap(&b, "  ! "+h.UnmarkedWords(c), "    ")
+		}
 		if j.Why != "" {
 			wrap(&b, "  not judged: "+j.Why, "  ")
 			continue
@@ -411,6 +419,8 @@ func (h History) JSON(w io.Writer) error {
 		Points    []point     `json:"points"`
 		Levels    []level     `json:"levels"`
 		Marks     []mark      `json:"marks"`
+		// Unmarked are confirmations where the runs show no change of level.
+		Unmarked []confirmation `json:"confirmations_without_mark,omitempty"`
 	}
 	out := struct {
 		Format     int      `json:"format"`
@@ -429,7 +439,14 @@ func (h History) JSON(w io.Writer) error {
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {
 		s := series{j.Treatment, string(j.Side), j.Response, j.OfAll, j.Unit, stat.Number(j.Between), j.Why, []point{},
-			[]level{}, []mark{}}
+			[]level{}, []mark{}, nil}
+		confirmed := func(c history.Confirmation) confirmation {
+			return confirmation{string(c.Verdict), c.Dir, c.Blocks, stat.Number(c.Ratio.Estimate),
+				stat.Interval{c.Ratio.Lo, c.Ratio.Hi}}
+		}
+		for _, c := range h.Unmarked(j) {
+			s.Unmarked = append(s.Unmarked, confirmed(c))
+		}
 		for i, r := range rowsOf(j) {
 			s.Points = append(s.Points, point{r.run, stat.Number(r.at), stat.Interval{r.lo, r.hi},
 				stat.Number(j.Points[i].SE), j.Points[i].Trials})
@@ -441,8 +458,7 @@ func (h History) JSON(w io.Writer) error {
 			x := mark{string(m.Kind), m.At, m.Worse, stat.Number(m.Ratio), stat.Interval{m.Lo, m.Hi}, stat.Number(m.P),
 				h.MarkWords(j, m), nil, ""}
 			if c := m.Confirmation; c != nil {
-				x.Confirmation = &confirmation{string(c.Verdict), c.Dir, c.Blocks, stat.Number(c.Ratio.Estimate),
-					stat.Interval{c.Ratio.Lo, c.Ratio.Hi}}
+				x.Confirmation = new(confirmed(*c))
 			}
 			for _, u := range suspicions {
 				if u.Series.Is(j.Treatment, j.Side, j.Response) && u.Mark.At == m.At && m.Kind == history.Suspect {

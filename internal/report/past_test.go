@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/advise/history"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -232,5 +236,46 @@ func TestAConfirmationAgain(t *testing.T) {
 	c.OldDir, c.NewDir, c.Base = "--build=evil", "", "./evil"
 	if got := c.Again(); !strings.HasPrefix(got, "edgegauge confirm OLD NEW --base VERSION ") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A confirmation is shown, and counts, where the runs show no change of level, such as where the slow ones were left
+// out; the first sentence says how many were, and why.
+func TestAConfirmationWithoutASuspectIsShown(t *testing.T) {
+	at := func(day int) time.Time { return time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC) }
+	series := advise.Series{Factors: []string{"stack"}, Levels: []string{"a"}, Side: measure.Client, Response: "rtt",
+		Unit: "s"}
+	run := func(day int, log float64, why string) Past {
+		return Past{Dir: fmt.Sprint(day), Study: "s", Began: at(day), Figures: []PastFigure{{Series: series, Treatment: "a",
+			Point: history.Point{Log: log, SE: 0.01, Trials: 6}, Why: why}}}
+	}
+	const busy = "programs waited for a CPU"
+	for _, tt := range []struct {
+		verdict history.Verdict
+		says    string
+	}{{history.Worse, "1 confirmed regression"}, {history.NotConfirmed, "no confirmed regression"}} {
+		c := Past{Dir: "9", Study: "s", Began: at(9), Confirms: &Confirms{Old: at(3), New: at(6)},
+			Answers: []PastAnswer{{Confirmation: history.Confirmation{Side: measure.Client, Response: "rtt", Verdict: tt.verdict,
+				Ratio: stat.Comparison{Estimate: 2.5, Lo: 2.4, Hi: 2.6}, Blocks: 68, Dir: "9"}}}}
+		h, err := MakeHistory([]Past{run(1, 0, ""), run(2, 0.001, ""), run(3, 0, ""), run(4, -0.001, ""), run(5, 1, busy),
+			run(6, 1, busy), run(7, 1, busy), run(8, 1, busy), c}, "", ByDate, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.Answer(); !strings.Contains(got, tt.says+"; 4 of 8 runs left out: "+busy) {
+			t.Errorf("%s: got %q", tt.verdict, got)
+		}
+		var text, js strings.Builder
+		if err := errors.Join(h.Text(&text), h.JSON(&js)); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("! %s from %s to %s: interleaved in 68 blocks (9) it is 2.50 times", tt.verdict, h.Labels[2],
+			h.Labels[5])
+		if got := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+		if !strings.Contains(js.String(), `"confirmations_without_mark"`) {
+			t.Errorf("JSON has no confirmation: %s", js.String())
+		}
 	}
 }

@@ -23,7 +23,8 @@ const (
 var verdictOf = [][]question{
 	{{"rtt", "Quickest", measure.Client}, {"total_time", "Quickest overall", measure.Client},
 		{"response_time", "Quickest, from when requests were due", measure.Client}},
-	{{"wire_bytes", "Fewest bytes on the wire", measure.Client}, {"message_size", "Smallest body", measure.Client}},
+	{{"wire_bytes", "Fewest bytes on the wire", measure.Client},
+		{"datagram_bytes", "Fewest bytes of datagrams", measure.Client}, {"message_size", "Smallest body", measure.Client}},
 	{{"energy", "Least energy", measure.Client},
 		{"energy_gross", "Least energy, idle power included", measure.Client},
 		{"energy", "Least energy of the server", measure.Server},
@@ -31,10 +32,29 @@ var verdictOf = [][]question{
 	{{"cpu", "Least client CPU", measure.Client}, {"cpu", "Least server CPU", measure.Server}},
 }
 
+// outagesOf comes first: where devices met an outage, it is what the study is about. devicesOf is asked of devices
+// besides.
+var (
+	outagesOf = []question{{"recovery_time", "Back soonest after the outage", measure.Client}}
+	devicesOf = [][]question{{{"failed_share", "Fewest failed requests", measure.Client}},
+		{{"notifications_missed", "Fewest notifications missed", measure.Client}}}
+)
+
 // A question asks for the best in one response of a side.
 type question struct {
 	response, words string
 	side            measure.Side
+}
+
+// censored says that trials which have no figure would have had to go on for one.
+func (q question) censored() bool {
+	x, _ := measure.FindResponse(q.response)
+	return x.Censored()
+}
+
+// rare says that of a good treatment it does not happen at all.
+func (q question) rare() bool {
+	return slices.ContainsFunc(devicesOf, func(row []question) bool { return slices.Contains(row, q) })
 }
 
 // questions are those of a group. Behind a link bytes come first: they are what a
@@ -53,7 +73,33 @@ func (r *Report) questions(g group) [][]question {
 	if linked {
 		out[0], out[1] = out[1], out[0]
 	}
-	return out
+	out = slices.Insert(out, 0, outagesOf)
+	if slices.ContainsFunc(g.treatments, func(i int) bool {
+		s := r.Treatments[i].setup
+		return s != nil && s.Population.Devices > 0
+	}) {
+		out = slices.Insert(out, 1, devicesOf...)
+	}
+	return r.firstAsked(out)
+}
+
+// firstAsked adds the response that a study names first, where nothing asks for it: it is what the study is about.
+func (r *Report) firstAsked(all [][]question) [][]question {
+	if len(r.Study.Responses) == 0 {
+		return all
+	}
+	first, ok := measure.FindResponse(r.Study.Responses[0].Text)
+	asks := func(row []question) bool {
+		return slices.ContainsFunc(row, func(q question) bool { return q.response == first.Name })
+	}
+	if !ok || first.Better() != measure.Less || slices.ContainsFunc(slices.Concat(verdictOf, all), asks) {
+		return all
+	}
+	var own [][]question
+	for _, side := range first.Sides {
+		own = append(own, []question{{first.Name, fmt.Sprintf("Least %s of the %s", words(first.Name), side), side}})
+	}
+	return slices.Concat(own, all)
 }
 
 // timeOf is the response that says how long a request takes: the RTT, or where treatments connect for
@@ -90,10 +136,10 @@ func (r *Report) MainResponse() (name string, time bool) {
 	if whole := r.timeOf(treatments); whole != "rtt" {
 		all[0] = []question{{whole, "", measure.Client}}
 	}
-	for row, questions := range all {
+	for row, questions := range slices.Insert(all, 0, outagesOf) {
 		for _, q := range questions {
 			if slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Response == q.response && c.Side == q.side }) {
-				return q.response, row == 0
+				return q.response, row == 1
 			}
 		}
 	}
@@ -199,11 +245,14 @@ func (r *Report) sentencesOn(g group, q question) []verdictLine {
 				cells = append(cells, c)
 			}
 		}
+		if q.rare() && !slices.ContainsFunc(cells, func(c *Cell) bool { return c.Mean.Center > 0 }) {
+			continue // it happened to none
+		}
 		head := words
 		if method == store.Modelled {
 			head += " (modelled, not measured)"
 		}
-		if len(cells) > 1 {
+		if len(cells) > 1 || q.censored() && len(cells) > 0 && len(g.treatments) > 1 {
 			out = append(out, r.ranked(g, q, head, cells))
 		}
 	}
@@ -263,6 +312,14 @@ func (r *Report) noAnswer() string {
 // it, and how much the next and the last differ. The interval shown is the one
 // the verdict used: it holds for all pairs at once.
 func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdictLine {
+	if q.censored() { // trials that have a figure are the better ones: of whom some lack it, it is too small
+		cells = slices.DeleteFunc(cells, func(c *Cell) bool { return c.lacking > 0 })
+		if len(cells) == 1 {
+			c := cells[0]
+			return verdictLine{fmt.Sprintf("%s: %s, the only one of which all trials tell, %s%s", head, r.nameIn(g, c.Treatment),
+				Format(c.Mean.Center, c.Unit), between(c.Mean, c.Unit)), r.unranked(g, q) + "."}
+		}
+	}
 	lost, cells, err := r.lossesOf(cells)
 	if err == nil && len(cells) < 2 {
 		return verdictLine{Best: fmt.Sprintf("%s: not compared%s.", head, r.unranked(g, q))}
@@ -320,10 +377,12 @@ func answeredPercent(failed float64) string { return fmt.Sprintf("%.3g %%", 100*
 
 // unranked names the treatments of a group that have no figure to be ranked by: one of them may be the best.
 func (r *Report) unranked(g group, q question) string {
-	var few, left, lacking, failing []string
+	var few, left, lacking, failing, down []string
 	for _, i := range g.treatments {
 		c, ok := r.Cell(i, q.side, q.response)
 		switch t := r.Treatments[i]; {
+		case q.censored() && t.Valid > 1 && t.recovered[0] < t.recovered[1]:
+			down = append(down, fmt.Sprintf("%s (%d of %d)", r.nameIn(g, i), t.recovered[1]-t.recovered[0], t.recovered[1]))
 		case ok && len(c.replicates()) > 1 && c.medianFails():
 			failing = append(failing, fmt.Sprintf("%s (%s failed)", r.nameIn(g, i), percentFailed(stat.Pooled(t.failed).Of())))
 		case ok && len(c.replicates()) > 1 || t.Wanted < 2:
@@ -336,8 +395,11 @@ func (r *Report) unranked(g group, q question) string {
 		}
 	}
 	text := ""
+	if len(down) > 0 {
+		text = "; not ranked, since devices were not back by the end of trials: " + list(down, mostNames)
+	}
 	if len(few) > 0 {
-		text = "; not ranked, since fewer than two of its trials are valid: " + list(few, mostNames)
+		text += "; not ranked, since fewer than two of its trials are valid: " + list(few, mostNames)
 	}
 	if len(left) > 0 {
 		text += "; not ranked, since the study leaves this figure out: " + list(left, mostNames)

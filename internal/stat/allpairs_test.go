@@ -180,6 +180,11 @@ func TestPositiveMean(t *testing.T) {
 			t.Errorf("%v: got %+v, %v", xs, s, err)
 		}
 	}
+	// Of two that are near each other, t with one degree of freedom is what is wide.
+	if s, err := PositiveMean([]float64{8.1, 10.9}, 0.95); err != nil || !(s.Lo > 0) || !strings.Contains(
+		fmt.Sprint(s.Warnings), "2 trials are too few") || strings.Contains(fmt.Sprint(s.Warnings), "as widely as") {
+		t.Errorf("got %+v, %v", s, err)
+	}
 	if s, err := PositiveMean([]float64{0, 0, 5}, 0.95); err != nil || s.Lo != 0 {
 		t.Errorf("got %+v, %v", s, err)
 	}

@@ -21,7 +21,7 @@ func PositiveMean(xs []float64, confidence float64) (Summary, error) {
 	if least < 0 {
 		return s, fmt.Errorf("%w: a trial gave %v, but this quantity cannot be negative; look at the trial", ErrSign, least)
 	}
-	return s.positive(least > 0), nil
+	return s.positive(least > 0, SD(xs)), nil
 }
 
 // PositiveMeanOfUnits is PositiveMean for units of a Layout: their mean is that of
@@ -36,17 +36,23 @@ func PositiveMeanOfUnits(units []float64, confidence float64) (Summary, error) {
 		return s, fmt.Errorf("%w: the mean is %v, but this quantity cannot be negative; look at the trials", ErrSign,
 			s.Center)
 	}
-	return s.positive(s.Center > 0), nil
+	return s.positive(s.Center > 0, SD(units)), nil
 }
 
-// positive makes an interval that reaches 0 or below one of the mean's logarithm; without one it begins at 0.
-func (s Summary) positive(logarithm bool) Summary {
+// positive makes an interval that reaches 0 or below one of the mean's logarithm; without one it begins at 0. sd is
+// that of the values.
+func (s Summary) positive(logarithm bool, sd float64) Summary {
 	if logarithm {
 		factor := math.Exp(s.HalfWidth() / s.Center)
 		s.Lo, s.Hi, s.Method = s.Center/factor, s.Center*factor,
 			"mean of trial means, t interval of its logarithm (delta method)"
 	} else {
 		s.Lo, s.Method = 0, "mean of trial means, t interval from 0"
+	}
+	if sd < s.Center/2 { // it is t with so few degrees of freedom that is wide
+		s.Warnings = append(s.Warnings, fmt.Errorf("%d trials are too few: the interval of their mean says little more than "+
+			"the order of magnitude, though they spread by %.2g %% only; run more trials", s.N, 100*sd/s.Center))
+		return s
 	}
 	s.Warnings = append(s.Warnings,
 		fmt.Errorf("%s that spread so much do not tell the mean: its interval says little more than the order of "+

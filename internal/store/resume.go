@@ -40,6 +40,9 @@ func (s *Store) resume(h Header) error {
 	if err := s.completePlanFile(); err != nil {
 		return err
 	}
+	if err := s.sound(); err != nil {
+		return err
+	}
 	if err := s.settleInterrupted(); err != nil {
 		return err
 	}

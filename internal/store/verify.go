@@ -96,6 +96,27 @@ func (s *Store) Verify() []error {
 	return found
 }
 
+// mostSaid is how much of what is wrong with results one error says.
+const mostSaid = 3
+
+// sound refuses results whose trials are not what the lab wrote: no verdict would rest on them, nor on what is measured
+// beside them. What a killed lab left behind is set aside later.
+func (s *Store) sound() error {
+	var found []error
+	note := func(err error) {
+		if err != nil {
+			found = append(found, err)
+		}
+	}
+	note(s.checkTrialRows())
+	note(s.checkRaw(note))
+	note(s.checkRows(note))
+	if more := len(found) - mostSaid; more > 0 {
+		found = append(found[:mostSaid], fmt.Errorf("and %d more, which edgegauge report lists", more))
+	}
+	return errors.Join(found...)
+}
+
 func (s *Store) checkPlan() error {
 	want, err := s.plan()
 	if err != nil {

@@ -124,8 +124,9 @@ func (p *Population) silent(share float64, reports func(Class) float64) float64 
 	return math.Exp(log)
 }
 
-// reports is the probability that a device reports in a trial: by the end, its first report is due, which is at a
-// random instant of its period, or at once where all are aligned, and later by its jitter (drive/population).
+// reports is the probability that a device reports in a trial: its first report is due at a random instant of its
+// period, or at once where all are aligned, and later by its jitter; so is that of the period before, which may come in
+// the trial then (drive/population).
 func (p *Population) reports(c Class, lasts time.Duration) float64 {
 	x, most := lasts.Seconds()/c.Period.Seconds(), c.Jitter // in periods
 	switch {
@@ -138,10 +139,18 @@ func (p *Population) reports(c Class, lasts time.Duration) float64 {
 	case most == 0:
 		return x
 	}
-	// The mean over jitters v of what is left of the trial for the phase, x − v, from 0 to 1.
-	ramp := func(to float64) float64 { return to * to / 2 } // the integral of v from 0
-	upto, above := min(x, most), max(0, x-1)                // beyond upto nothing is left, below above all phases fit
-	return (above + ramp(x-above) - ramp(x-upto)) / most
+	within := func(late float64) float64 { return min(1, max(0, late)/most) } // the share of jitters up to it
+	// Neither comes: at the phase u the first is late by x−u or more, and the one before by less than 1−u, or too late.
+	neither := func(u float64) float64 { return (1 - within(x-u)) * (1 - within(1-u+x) + within(1-u)) }
+	bends := []float64{0, 1, x, x - most, 1 - most, 1 + x - most}
+	slices.Sort(bends)
+	none := 0.0
+	for i, to := range bends[1:] { // between bends it is a parabola, of which Simpson's rule is exact
+		if from := bends[i]; from >= 0 && to <= 1 {
+			none += (to - from) / 6 * (neither(from) + 4*neither((from+to)/2) + neither(to))
+		}
+	}
+	return 1 - none
 }
 
 // wants says whether the study takes a response of the client from the treatment.

@@ -111,18 +111,20 @@ func roundTrip(l link.Link) time.Duration {
 
 // tooSlow says that a link carries the body of a request for so long that no answer arrives in time.
 func (x *assembly) tooSlow(t study.Trial, body int64) string {
-	const surely = 0.9 // of the bits that this program makes of it: another may write it a little shorter
+	const surely = 0.9 // of the bits that this program makes of it refuse it: another may write it a little shorter
 	l, ok := x.lab.Links[t.Setup.Link.Text]
 	patience := x.plan.Study.Timeouts.Request
 	if !ok || l.Up.Rate == 0 || body == 0 || t.Setup.Options["coding"] != "" { // by which it is smaller there
 		return ""
 	}
-	sent := surely * 8 * float64(body) / float64(l.Up.Rate) * float64(time.Second)
-	least := roundTrip(l) + time.Duration(min(sent, 1<<62))
-	if least < patience {
+	takes := func(share float64) time.Duration {
+		sent := share * 8 * float64(body) / float64(l.Up.Rate) * float64(time.Second)
+		return roundTrip(l) + time.Duration(min(sent, 1<<62))
+	}
+	if takes(surely) < patience {
 		return ""
 	}
-	return fmt.Sprintf("a message of %d B and its answer take %s at least over link %s, so none arrives within "+
-		"timeouts.request, %s", body, study.DurationText(least.Round(time.Millisecond)), t.Setup.Link.Text,
+	return fmt.Sprintf("a message of %d B and its answer take about %s over link %s, so none arrives within "+
+		"timeouts.request, %s", body, study.DurationText(takes(1).Round(time.Millisecond)), t.Setup.Link.Text,
 		study.DurationText(patience))
 }

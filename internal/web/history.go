@@ -316,6 +316,14 @@ func (v *historyView) charts(h report.History, ids map[string]found, q url.Value
 			}
 			c.Marks = append(c.Marks, row)
 		}
+		for _, x := range h.Unmarked(j) {
+			row := markRow{Says: h.UnmarkedWords(x), To: ids[x.Dir].Path()}
+			row.Sign, row.Class = report.MarkSign(history.Mark{Kind: history.Confirmed, Worse: x.Verdict == history.Worse})
+			if x.Verdict != history.Worse && x.Verdict != history.Better {
+				row.Sign, row.Class = report.MarkSign(history.Mark{Kind: history.Dismissed})
+			}
+			c.Marks = append(c.Marks, row)
+		}
 		baseAt := slices.IndexFunc(j.Points, func(p history.Point) bool { return p.Run == base })
 		for k, cells := range h.HistoryRows(j) {
 			run := j.Points[k].Run

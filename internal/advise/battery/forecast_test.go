@@ -452,6 +452,12 @@ func TestThePulseIsOfAllThatIsOn(t *testing.T) {
 		}
 	}
 	c := conditions(t, rs["ble"], cells["CR2032"], time.Hour, "device.sleep=70mW")
+	for amperes, want := range map[float64]string{0.2183: "218 mA", 0.0042: "4.2 mA", 3.9996: "4 A", 0.9999: "1 A",
+		0.9994: "999 mA", 12.34: "12.3 A"} {
+		if got := current(amperes); got != want {
+			t.Errorf("%g A: got %s, want %s", amperes, got, want)
+		}
+	}
 	if _, err := Predict([]Traffic{message(100, 100)}, c); !errors.Is(err, ErrPulse) {
 		t.Errorf("70 mW beside the radio are more than 30 mA: %v", err)
 	}

@@ -51,6 +51,14 @@ var partNames = [...]string{"radio asleep", "device asleep", "setup", "sending",
 	"waiting for the response", "tail until the release", "reachable by paging",
 	"processing", "the exchange, as in the results", "converter"}
 
+// current is one in words.
+func current(amperes float64) string {
+	if amperes >= 0.9995 {
+		return fmt.Sprintf("%.3g A", amperes)
+	}
+	return fmt.Sprintf("%.3g mA", 1e3*amperes)
+}
+
 // ErrPulse says that the battery cannot give the current that the device draws.
 var ErrPulse = errors.New("the pulse is too high")
 
@@ -172,9 +180,9 @@ func (v *values) life(watts float64) (seconds, left float64) {
 // possible is an error if the device cannot work so at all.
 func (v *values) possible(t Traffic, period time.Duration) error {
 	if peak := v.peak(); peak > v[batteryPulse] {
-		return fmt.Errorf("%w: the device draws %.3g mA, and the battery gives pulses of at most %.3g mA; name another "+
-			"battery, or the pulse that a capacitor allows: --set battery.pulse=%.0fmA", ErrPulse, 1e3*peak,
-			1e3*v[batteryPulse], math.Ceil(1e3*peak))
+		return fmt.Errorf("%w: the device draws %s, and the battery gives pulses of at most %s; name another "+
+			"battery, or the pulse that a capacitor allows: --set battery.pulse=%.0fmA", ErrPulse, current(peak),
+			current(v[batteryPulse]), math.Ceil(1e3*peak))
 	}
 	if _, busy := v.watts(t, period.Seconds()); busy > period.Seconds() {
 		return fmt.Errorf("%w: a report takes %.3g s until its last byte, and the period is %s; write a longer --period",

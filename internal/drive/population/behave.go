@@ -30,7 +30,7 @@ const (
 	forOutage
 	forMessage
 	forPaging
-	forJitter  = 1 << 32 // and the number of the report
+	forJitter  = 1 << 32 // and the number of the report, from -1
 	forTimeout = 2 << 32 // and the message ID
 	forRetry   = 3 << 32 // and the message ID
 	forSample  = 4 << 32 // and the run and the message ID
@@ -49,9 +49,19 @@ func (s *Spec) classOf(device int) *Class {
 	return &s.Classes[len(s.Classes)-1]
 }
 
+// first is the number of the first report of a device that is switched on at an instant. Report 0 is that of its first
+// period. That of the period before it, -1, may come after the instant by its jitter: without it, jitter would push
+// reports out at the end of a run and none in at its beginning, and devices would send fewer than one a period.
+func (s *Spec) first(device int, on int64) int32 {
+	if s.due(device, -1, on) >= on {
+		return -1
+	}
+	return 0
+}
+
 // due is when report number k is due of a device that is switched on at an instant, in ns of the
 // run: on a grid of its own, so that no error adds up, and later by the jitter of that report.
-func (s *Spec) due(device int, k uint32, on int64) int64 {
+func (s *Spec) due(device int, k int32, on int64) int64 {
 	c := s.classOf(device)
 	if c.Period == 0 {
 		return never // it only listens
@@ -64,7 +74,7 @@ func (s *Spec) due(device int, k uint32, on int64) int64 {
 	}
 	at += int64(k) * int64(c.Period)
 	if c.Jitter > 0 {
-		at += int64(share(s.Seed, device, forJitter+uint64(k)) * c.Jitter * float64(c.Period))
+		at += int64(share(s.Seed, device, uint64(forJitter+int64(k))) * c.Jitter * float64(c.Period))
 	}
 	return at
 }

@@ -34,7 +34,7 @@ func TestDueInstants(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		spec         Spec
-		k            uint32
+		k            int32
 		first, width time.Duration // of all devices
 	}{
 		{"aligned", aligned, 0, 0, 1},
@@ -53,6 +53,42 @@ func TestDueInstants(t *testing.T) {
 		lo, hi := all[0], all[len(all)-1]
 		if lo < tt.first || hi >= tt.first+tt.width || hi-lo < tt.width*98/100-1 {
 			t.Errorf("%s: got %v to %v, want %v and %v more", tt.name, lo, hi, tt.first, tt.width)
+		}
+	}
+}
+
+// The first report that counts is that of the period before, where its jitter takes it beyond the instant at which a
+// device is switched on: it does so by the share of its period that jitter has.
+func TestFirstReports(t *testing.T) {
+	const p = time.Minute
+	for _, tt := range []struct {
+		name   string
+		phase  string
+		jitter float64
+		on     time.Duration
+		share  float64 // of devices that begin with the report of the period before
+	}{
+		{"no jitter", Random, 0, 0, 0},
+		{"a little", Random, 0.1, 0, 0.05},
+		{"a whole period", Random, 1, 0, 0.5},
+		{"switched on later", Random, 1, 7 * time.Hour, 0.5},
+		{"with clocks", Aligned, 1, 0, 0},
+		{"with clocks, switched on between their instants", Aligned, 1, p / 4, 0.75},
+	} {
+		s := sensors(20_000, p, tt.phase)
+		s.Classes[0].Jitter = tt.jitter
+		before := 0
+		for i := range s.Devices {
+			on := int64(tt.on)
+			first := s.first(i, on)
+			if s.due(i, first, on) < on || s.due(i, first-1, on) >= on {
+				t.Fatalf("%s: device %d is on at %v, report %d is due at %v, the one before at %v", tt.name, i, tt.on, first,
+					time.Duration(s.due(i, first, on)), time.Duration(s.due(i, first-1, on)))
+			}
+			before -= int(first)
+		}
+		if got := float64(before) / float64(s.Devices); math.Abs(got-tt.share) > 0.02 { // five times its standard error
+			t.Errorf("%s: %g, want %g", tt.name, got, tt.share)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type device struct {
 	sent int64  // when that, or a ping, was first sent, or its connection or session begun; unsent: nothing was
 	next int32  // in its slot of the wheel
 	prev int32  // likewise; see wheel
-	k    uint32 // number of its next report, from 0
+	k    int32  // number of its next report, from that of first
 	id   uint16 // message ID of what it sent last
 	what state
 	// tries: retransmissions of the request under way in the lower 3 bits, or that the last one was given
@@ -159,7 +159,8 @@ func (c *core) begin(l Load, salt uint16) {
 	clear(c.went)
 	c.stays = l.For > 0 && (l.Record || c.observes())
 	for i := range c.devices {
-		c.devices[i] = device{prev: away, sent: unsent, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt}
+		c.devices[i] = device{prev: away, sent: unsent, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt,
+			k: c.first(c.number(int32(i)), c.onAt(int32(i)))}
 	}
 	c.watchAgain()
 	for i := range c.devices {

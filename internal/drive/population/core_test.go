@@ -344,6 +344,36 @@ func TestReportsInAPeriod(t *testing.T) {
 	}
 }
 
+// Jitter moves reports and takes none away: in the mean over seeds, a run of any length sees each device report once a
+// period, whether a warm-up was before it or not.
+func TestJitterKeepsTheRate(t *testing.T) {
+	const devices, seeds, period = 50, 100, 10 * time.Second
+	for _, jitter := range []float64{0, 0.1, 0.5, 1} {
+		for _, periods := range []float64{0.7, 1, 1.5, 2, 5} {
+			for _, warmUp := range []time.Duration{0, period / 2} {
+				sum, squares := 0.0, 0.0
+				for seed := range seeds {
+					s := sensors(devices, period, Random)
+					s.Seed, s.Classes[0].Jitter, s.Rows = uint64(seed), jitter, 1
+					w := &world{core: newCore(&s), server: answers}
+					if warmUp > 0 {
+						w.run(Load{For: warmUp})
+					}
+					w.run(Load{For: time.Duration(periods * float64(period)), Record: true})
+					n := float64(w.Requests + w.Skipped)
+					sum, squares = sum+n, squares+n*n
+				}
+				mean := sum / seeds
+				se := math.Sqrt(max(squares/seeds-mean*mean, 0) / seeds)
+				if want := devices * periods; math.Abs(mean-want) > 4*se+1e-9 {
+					t.Errorf("jitter %g, %g periods after a warm-up of %v: %g reports, want %g, standard error %g", jitter,
+						periods, warmUp, mean, want, se)
+				}
+			}
+		}
+	}
+}
+
 // Devices that the warm-up has switched on report from the beginning of the next run, however slowly
 // they were switched on; observers likewise.
 func TestDevicesAreSwitchedOnOnce(t *testing.T) {

@@ -13,7 +13,7 @@ func (c *core) onAt(i int32) int64 {
 }
 
 // dueAt is when report number k of a device is due, in ns of the run.
-func (c *core) dueAt(i int32, k uint32) int64 { return c.due(c.number(i), k, c.onAt(i)) }
+func (c *core) dueAt(i int32, k int32) int64 { return c.due(c.number(i), k, c.onAt(i)) }
 
 // pass notes that a run has ended at an instant. One that has a time counts whole: it ends
 // sooner only where nobody has anything left to do.
