@@ -52,6 +52,7 @@ esac
 [ "$SCENE" != once ] || printf '%s\n' "FAILED, once more: a Fuzz" "fuzz: elapsed: 0s, execs: 3 (0/sec)"
 echo "fuzz: 7 passed, 0 failed"
 `,
+	".ci/jars":                 "#!/bin/sh\nexit 1\n",
 	".ci/plain":                "#!/bin/sh\n",
 	".ci/temporary":            "#!/bin/sh\necho \"temporary $1\" >>\"$ASKED\"\necho /tmp\n",
 	".cache/python/bin/python": "#!/bin/sh\n",

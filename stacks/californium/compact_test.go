@@ -2,6 +2,7 @@ package californium
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func java(t *testing.T, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "java", append([]string{"-Xmx128m", "-cp", "build/app.jar:build/lib/*"}, args...)...)
-	cmd.Dir = d.Dir
+	cmd.Dir, cmd.Env = d.Dir, append(os.Environ(), stacktest.Quickly)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

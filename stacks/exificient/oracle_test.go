@@ -18,6 +18,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stack/stacktest"
 )
 
 const contract = "../contract"
@@ -58,6 +59,7 @@ var started = sync.OnceValues(func() (*oracle, error) {
 		return nil, fmt.Errorf("build.sh: %w\n%s", err, out)
 	}
 	cmd := exec.Command("java", "-Xmx512m", "-cp", "build/app.jar:build/lib/*", "Oracle", contract)
+	cmd.Env = append(os.Environ(), stacktest.Quickly)
 	in, err := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err, err2); err != nil {

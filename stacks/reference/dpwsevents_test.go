@@ -44,6 +44,7 @@ func TestDPWSEvents(t *testing.T) {
 	on := map[string]string{"events": "on"}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+	cl := start(t, sdcri, "dpws-sdcri", "call", ns) // of both devices, one after the other: it takes seconds to start
 	for _, device := range []string{"reference/dpws", "dpws-sdcri"} {
 		srv := start(t, sdcri, device, "serve", ns)
 		served, err := srv.Serve(ctx, stack.Serve{Service: "echo", Encoding: "soap12", Transport: "dpws", Security: "none",
@@ -54,7 +55,6 @@ func TestDPWSEvents(t *testing.T) {
 		t.Run("ours resolves "+device, func(t *testing.T) { resolves(t, ctx, served.URL, ns) })
 		t.Run("ours hears "+device, func(t *testing.T) { hears(t, ctx, served.URL, ns) })
 		t.Run("dpws-sdcri hears "+device, func(t *testing.T) {
-			cl := start(t, sdcri, "dpws-sdcri", "call", ns)
 			if _, err := cl.Call(ctx, stack.Call{URL: served.URL, Service: "echo", Encoding: "soap12", Transport: "dpws",
 				Security: "none", Message: stack.Message{Seed: 1, N: 3},
 				Connection: "keep-alive", Timeout: int64(20 * time.Second), Options: on}); err != nil {

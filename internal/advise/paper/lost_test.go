@@ -33,15 +33,9 @@ func (g giver) trial(r *rand.Rand) (mean, lost float64) {
 	return mean / float64(answered), 1 - float64(answered)/n
 }
 
-// judged is the verdict on a claim of a study of ten blocks, in which nobody waits longer for an answer than limit;
-// before is that of the answered requests alone.
-func judged(t *testing.T, c Claim, r *rand.Rand, rest, axis2 giver, limit float64) (before, after Judged) {
-	t.Helper()
-	p, err := Load("cloud-of-things")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Claims = []Claim{c}
+// judged is the verdict on the paper's claim of a study of ten blocks, in which nobody waits longer for an answer than
+// limit; before is that of the answered requests alone.
+func (p Paper) judged(r *rand.Rand, rest, axis2 giver, limit float64) (before, after Judged) {
 	var all, answered []advise.Series
 	for i, g := range []giver{rest, axis2} {
 		s := advise.Series{Factors: []string{"stack"}, Levels: []string{"rest"}, Side: measure.Client, Response: "rtt",
@@ -69,6 +63,10 @@ func TestLostRequestsDecideNothing(t *testing.T) {
 	less := Claim{ID: "less", Response: "transmission_rtt", Less: []string{"rest", "axis2"}}
 	alike := Claim{ID: "alike", Response: "transmission_rtt", Equivalent: []string{"rest", "axis2"}, Within: 0.25}
 	size := Claim{ID: "size", Response: "transmission_rtt", RatioOf: []string{"axis2", "rest"}, Ratio: span{1.9, 1.9}}
+	p, err := Load("cloud-of-things")
+	if err != nil {
+		t.Fatal(err)
+	}
 	studies := 500
 	if testing.Short() {
 		studies = 40
@@ -98,11 +96,12 @@ func TestLostRequestsDecideNothing(t *testing.T) {
 		{"1.9 times as long, both fail in 0.1 %", giver{1, 3, 0, 0.001}, giver{1.9, 3, 0, 0.001}, 20, size,
 			stat.Confirmed, 0.95},
 	} {
+		p.Claims = []Claim{x.claim}
 		r := rand.New(rand.NewPCG(29, 35))
 		var wrong, right [2]int
 		why := 0
 		for range studies {
-			before, after := judged(t, x.claim, r, x.rest, x.axis2, x.limit)
+			before, after := p.judged(r, x.rest, x.axis2, x.limit)
 			for i, j := range []Judged{before, after} {
 				switch {
 				case j.Verdict == x.holds && x.holds != stat.Undecided:
