@@ -376,3 +376,22 @@ func TestASideThatIsNotKnownMayBeTheWorse(t *testing.T) {
 		t.Errorf("by the client, with a bound on both: got %s, left out %q, %v", names(c), c.Left, err)
 	}
 }
+
+// A difference is said as it is tested, over the blocks; where the figures shown, medians of trials, differ otherwise,
+// that is said, too.
+func TestNextSaysWhichDifferenceItMeans(t *testing.T) {
+	equal := series("equal", "rtt", 5.33, 5.6, 5.27, 5.24, 5.38, 5.5, 5.29, 5.32, 5.24, 5.38)
+	for want, x := range map[string]Series{
+		"tail vs equal, 8.1 % apart on average over the blocks (3.9 % by the figures above, of the typical trial): " +
+			"about ": series("tail", "rtt", 5.31, 5.32, 5.72, 5.29, 5.28, 8.5, 6.13, 5.59, 5.88, 5.48),
+		"level vs equal, 6.2 % apart: about ": series("level", "rtt", 4.6, 7, 5, 6.5, 5.68, 5.7, 4.9, 6.6, 5.3, 6.1),
+	} {
+		c, err := Choose([]Series{equal, x}, []Objective{{Term: mustTerm(t, "rtt.median")}}, nil, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Next(), "\n"); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

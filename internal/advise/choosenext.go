@@ -191,6 +191,19 @@ func (x Candidate) alike() string {
 	return most + ", and more trials would only show that it is less"
 }
 
+// apart is by how much a candidate differs from the best, as it is tested. The figures that are shown are medians of
+// trials where the term is a quantile; those of a few slow trials differ otherwise.
+func (x Candidate) apart(best Candidate) string {
+	const plainly = 0.01
+	tested, shown := x.Ratio.Estimate, x.Objectives[0].Center.Center/best.Objectives[0].Center.Center
+	text := fmt.Sprintf("%.1f %% apart", 100*math.Abs(tested-1))
+	if off := math.Abs(math.Log(tested / shown)); off > plainly && !math.IsInf(off, 0) {
+		text += fmt.Sprintf(" on average over the blocks (%.1f %% by the figures above, of the typical trial)",
+			100*math.Abs(shown-1))
+	}
+	return text
+}
+
 // mostDoubted is how many treatments a line names.
 const mostDoubted = 4
 
@@ -253,8 +266,8 @@ func (c Choice) Next() []string {
 				fmt.Sprintf("%s vs %s: mean and typical trial disagree because of a few slow trials; inspect them, or choose by "+
 					"%s.median", x.Name, c.Candidates[0].Name, x.Objectives[0].Response))
 		case x.Needed > 0:
-			out = append(out, fmt.Sprintf("%s vs %s, %.1f %% apart: about %d trials each would decide (there are %d)", x.Name,
-				c.Candidates[0].Name, 100*math.Abs(x.Ratio.Estimate-1), max(x.Needed, n+1), n))
+			out = append(out, fmt.Sprintf("%s vs %s, %s: about %d trials each would decide (there are %d)", x.Name,
+				c.Candidates[0].Name, x.apart(c.Candidates[0]), max(x.Needed, n+1), n))
 		default:
 			out = append(out, fmt.Sprintf("%s vs %s: %s; choose by something else", x.Name, c.Candidates[0].Name, x.alike()))
 		}
