@@ -207,3 +207,26 @@ func TestWhoAnswersTheSlowOnesIsNotSlower(t *testing.T) {
 		}
 	}
 }
+
+// A version that takes longer and gives up its slow requests is not equal, however alike the means of the answered ones
+// are; one whose medians among all requests are alike, too, is.
+func TestMeansOfTheAnsweredAloneAreNotEqual(t *testing.T) {
+	for _, x := range []struct {
+		allMedian float64
+		want      Change
+	}{{0.013, Unknown}, {0.01, Equal}} {
+		old, new := series("x", "rtt", 0.0099, 0.0101, 0.01, 0.0099, 0.0101), series("x", "rtt", 0.01, 0.0101, 0.0099,
+			0.0101, 0.0099)
+		old.Side, new.Side, new.Failed, new.Requests = measure.Client, measure.Client, 0.05, 1000
+		for i := range new.Trials {
+			new.Trials[i].AllMedian = x.allMedian * (1 + 0.001*float64(i))
+		}
+		c, err := Compare([]Series{old}, []Series{new}, nil, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := c.Contrasts[0]; k.Change != x.want || k.Answered != (x.want == Unknown) {
+			t.Errorf("medians among all of %g: %s, %v", x.allMedian, k.Change, k.Answered)
+		}
+	}
+}
