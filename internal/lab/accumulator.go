@@ -116,8 +116,8 @@ type accumulator struct {
 	x       measure.Exchange // the last answered one
 	out, in int64            // B, sums
 
-	thirds [2]float64 // s, mean RTT of the first and the last third; 0: too few
-	rtts   measure.Spectrum
+	thirds [2]float64        // s, mean RTT of the first and the last third; 0: too few
+	rtts   *measure.Spectrum // nil: all are shorter than matters to it
 }
 
 // A column is one response variable of one side: ns or B, of which 4 B hold nearly all. As long as all
@@ -217,7 +217,12 @@ func (t *accumulator) add(x measure.Exchange) {
 	}
 	t.last = max(t.last, int64(x.Done))
 	t.busy += int64(x.RTT())
-	t.rtts.Add(x.RTT())
+	if rtt := x.RTT(); rtt >= measure.SpectrumFrom {
+		if t.rtts == nil {
+			t.rtts = new(measure.Spectrum)
+		}
+		t.rtts.Add(rtt)
+	}
 	t.whole += int64(x.Total)
 	t.handled += int64(x.Deserialization + x.Processing + x.Serialization)
 	t.x = x // a parameter whose address is taken would be allocated
@@ -265,7 +270,7 @@ func (t *accumulator) results(side measure.Side) []store.Result {
 // gathersAt is from how many s on the timer is that RTTs gather at, besides so much work; 0: they gather at none.
 func (t *accumulator) gathersAt(work float64) float64 {
 	for _, w := range measure.Timers {
-		if w.Gathers(&t.rtts, work) {
+		if t.rtts != nil && w.Gathers(t.rtts, work) {
 			return w.From
 		}
 	}

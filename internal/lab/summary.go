@@ -96,6 +96,9 @@ func (e *evidence) summarize() {
 		f.note("other_labs", "1", float64(e.others))
 	}
 	f.note("span", "s", time.Duration(client.last).Seconds())
+	if watched := e.usage.span(); watched > 0 {
+		f.note("usage_span", "s", watched.Seconds())
+	}
 	e.noteClocks()
 	if e.devices != nil {
 		e.devices.summarize(f, e.stated())

@@ -13,7 +13,7 @@ import (
 // usage is what both programs had used of their machines, before the recorded run and behind it.
 type usage struct {
 	of   [2][2]device.Usage // of each side: before, behind
-	cpus [2]spent           // of this machine, on which the programs may run; zeros: they are not both here
+	cpus [2]spent           // when, and of this machine, on whose CPUs the programs may run if both are here
 }
 
 // spent is what CPUs had spent at a time.
@@ -28,8 +28,9 @@ const beforeRun, behindRun = 0, 1
 // read takes one of the readings, of both programs at once, since the run waits for it. CPUs are those of this machine
 // on which the programs may run, if both are here.
 func (u *usage) read(when int, both [2]*program, cpus []int) error {
+	u.cpus[when].at = time.Now()
 	if len(cpus) > 0 {
-		u.cpus[when] = spent{time.Now(), kernel.SpentBy(cpus)}
+		u.cpus[when].CPUSpent = kernel.SpentBy(cpus)
 	}
 	var errs [2]error
 	var reading sync.WaitGroup
@@ -47,6 +48,9 @@ func (u *usage) read(when int, both [2]*program, cpus []int) error {
 	reading.Wait()
 	return cmp.Or(errs[:]...)
 }
+
+// span is the time between the readings: the recorded run, and what little is before and behind it.
+func (u *usage) span() time.Duration { return u.cpus[behindRun].at.Sub(u.cpus[beforeRun].at) }
 
 // cpu is a side's CPU time in the recorded run: by its own account, if it keeps one, else by its kernel's.
 func (u *usage) cpu(side int, own time.Duration) time.Duration {
@@ -82,7 +86,7 @@ func (u *usage) waitingUntold() bool {
 // and so is what both waited.
 func (u *usage) waitForOthers(cpus int) time.Duration {
 	before, behind, n := u.cpus[beforeRun], u.cpus[behindRun], time.Duration(cpus)
-	taken := n*behind.at.Sub(before.at) - (behind.Unused - before.Unused)
+	taken := n*u.span() - (behind.Unused - before.Unused)
 	var own, waited time.Duration
 	for _, of := range u.of {
 		own += of[behindRun].CPU - of[beforeRun].CPU

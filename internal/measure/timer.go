@@ -30,6 +30,9 @@ func (t Timer) Holds(s float64) bool { return s > t.From && s < t.To }
 // A Spectrum counts times, so finely that those that gather near a timer are told from those that pass it.
 type Spectrum [512]int32 // ms
 
+// SpectrumFrom is the shortest time that matters to a Spectrum: none that is shorter lies at a timer, or beside it.
+const SpectrumFrom = 28 * time.Millisecond
+
 // Add counts a time.
 func (s *Spectrum) Add(d time.Duration) {
 	if i := int(d / time.Millisecond); i >= 0 && i < len(s) {

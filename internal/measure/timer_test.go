@@ -103,3 +103,12 @@ func TestTimersLieBesideTheWork(t *testing.T) {
 	s.Add(-1)
 	s.Add(time.Hour)
 }
+
+// What is shorter than a Spectrum counts lies below the stretch beside each timer.
+func TestNoTimerNeedsShorterTimes(t *testing.T) {
+	for _, w := range Timers {
+		if from := 2*w.From - w.To; from < SpectrumFrom.Seconds()-1e-9 {
+			t.Errorf("%s: it is held against times from %g s on", w.Says, from)
+		}
+	}
+}

@@ -133,6 +133,10 @@ func TestWaitingForEachOtherIsNotStarved(t *testing.T) {
 	if got := waitShare([]map[string]float64{trial}, "client"); got != 0.05 {
 		t.Errorf("on one CPU: got %v, want 0.05", got)
 	}
+	trial["usage_span"] = 4 // for which waits were counted, which is more than one short request takes
+	if got := waitShare([]map[string]float64{trial}, "client"); got != 0.025 {
+		t.Errorf("of the time between the readings: got %v, want 0.025", got)
+	}
 }
 
 // nameInPareto is the name of a point: its class, its place in per cent of the width and in px, and its text.

@@ -364,14 +364,18 @@ func steadier(ratio float64) string {
 func waitShare(trials []map[string]float64, side measure.Side) float64 {
 	var shares []float64
 	for _, m := range trials {
-		if !(m["span"] > 0) {
+		over := m["usage_span"]
+		if !(over > 0) { // as in results of earlier versions
+			over = m["span"]
+		}
+		if !(over > 0) {
 			continue
 		}
 		wait := m["run_queue_wait_"+string(side)]
 		if others, ok := m["run_queue_wait_others"]; ok {
 			wait = others
 		}
-		shares = append(shares, (wait+m["stolen_"+string(side)])/m["span"])
+		shares = append(shares, (wait+m["stolen_"+string(side)])/over)
 	}
 	if len(shares) == 0 {
 		return 0
