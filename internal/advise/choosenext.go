@@ -188,7 +188,7 @@ func (x Candidate) alike() string {
 	case r.Lo > 1/(1+equalWithin) && r.Hi < 1+equalWithin:
 		return "practically equal, " + most
 	}
-	return most + ", and more trials would only show that it is less"
+	return most + "; more trials would narrow that"
 }
 
 // apart is by how much a candidate differs from the best, as it is tested. The figures that are shown are medians of

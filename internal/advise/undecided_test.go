@@ -263,7 +263,7 @@ func TestWideIsNotEqual(t *testing.T) {
 	for _, tt := range []struct {
 		b    []float64
 		want string
-	}{{near, "and more trials would only show that it is less"},
+	}{{near, "more trials would narrow that"},
 		{tight, "practically equal, they differ by at most 0.00"}} {
 		term := mustChange(t, "rtt > 5%").Term
 		c, err := Choose([]Series{series("A", "rtt", wide...), series("B", "rtt", tt.b...)}, []Objective{{Term: term}}, nil,
