@@ -333,6 +333,21 @@ func TestConnectionsThatNobodyTellsOf(t *testing.T) {
 	}
 }
 
+// A treatment that alone has what one does not choose, such as a size, is not passed over in silence.
+func TestATreatmentThatIsComparedWithNone(t *testing.T) {
+	const twoSizes = "study: s\nservice: monitor\nrequests: 100\nfactors: {n: [1, 2], stack: [steady, spiky]}\ndesign: " +
+		"{replications: 6, seed: 1}\n"
+	const says = "Not compared: 2 steady, since no other treatment has the same link, devices, load and message."
+	rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+	for file, want := range map[string]bool{twoSizes: false, twoSizes + "exclude: [{n: 2, stack: spiky}]\n": true,
+		twoSizes + "exclude: [{stack: spiky}]\n": false} { // of two sizes alone, one is held against the other
+		got := strings.Join(reportOf(t, fabricated(t, file, rtt)).Verdict(), "\n")
+		if strings.Contains(got, says) != want || !want && strings.Contains(got, "Not compared") {
+			t.Errorf("%s: got %q", file, got)
+		}
+	}
+}
+
 // Times that cannot be are said where all trials of a treatment have them: one trial may have met a busy machine.
 func TestClocksThatCannotBeAreInTheAnswer(t *testing.T) {
 	for key, says := range map[string]string{

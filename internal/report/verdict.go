@@ -212,13 +212,32 @@ func (r *Report) sentencesByGroup() []verdictLine {
 		}
 		if i > 0 && len(out)+len(own) > mostSentences {
 			n := len(groups) - i
-			return append(out, verdictLine{Best: fmt.Sprintf("%s (%s) %s: see the tables, or edgegauge choose.",
+			out = append(out, verdictLine{Best: fmt.Sprintf("%s (%s) %s: see the tables, or edgegauge choose.",
 				plural.Count(n, "more group"), list(groupNames(groups[i:]), mostNames),
 				plural.Verb(n, "has a verdict of its own", "have verdicts of their own"))})
+			break
 		}
 		out = append(out, own...)
 	}
+	if len(out) > 0 {
+		out = append(out, r.single(groups)...)
+	}
 	return out
+}
+
+// single names the treatments that are compared with none, as they alone have what one does not choose.
+func (r *Report) single(groups []group) []verdictLine {
+	var names []string
+	for _, g := range groups {
+		if len(groups) > 1 && len(g.treatments) == 1 {
+			names = append(names, r.Treatments[g.treatments[0]].Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []verdictLine{{Best: fmt.Sprintf("Not compared: %s, since no other treatment has the same link, devices, load and "+
+		"message.", list(names, mostNames))}}
 }
 
 func groupNames(all []group) []string {
