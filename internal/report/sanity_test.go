@@ -24,15 +24,12 @@ func TestWhatARoundTripWaitsFor(t *testing.T) {
 		{"a cold virtual machine", 11.1, 0.4, 3.2, 8.4, 0, false},
 		{"starved", 11.1, 0.4, 0.2, 0.4, 0.6, false},
 	} {
-		x := &Report{Treatments: []Treatment{{Levels: []string{"stack"}}}}
-		for _, c := range []Cell{
+		x := &Report{Treatments: []Treatment{{Levels: []string{"stack"}}}, Cells: []Cell{
 			{Side: measure.Client, Response: "rtt", Median: stat.Summary{Center: tt.rtt * 1e-3}, Waiting: tt.waiting},
 			{Side: measure.Server, Response: "total_time", Median: stat.Summary{Center: tt.server * 1e-3}},
 			{Side: measure.Client, Response: "cpu", Median: stat.Summary{Center: tt.cpu * 1e-3}},
 			{Side: measure.Server, Response: "cpu", Median: stat.Summary{Center: tt.cpuServer * 1e-3}},
-		} {
-			x.Cells = append(x.Cells, c)
-		}
+		}}
 		x.checkTotals(0)
 		said := strings.Join(x.Alarms, "\n")
 		if (said != "") != tt.alarm || tt.alarm && !strings.Contains(said, "the rest is waiting; look for a timer") {
