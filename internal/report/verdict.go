@@ -236,8 +236,8 @@ func (r *Report) single(groups []group) []verdictLine {
 	if len(names) == 0 {
 		return nil
 	}
-	return []verdictLine{{Best: fmt.Sprintf("Not compared: %s, since no other treatment has the same link, devices, load and "+
-		"message.", list(names, mostNames))}}
+	return []verdictLine{{Best: fmt.Sprintf("Not compared: %s, since no other treatment has the same link, devices, load "+
+		"and message.", list(names, mostNames))}}
 }
 
 func groupNames(all []group) []string {
