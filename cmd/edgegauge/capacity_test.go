@@ -1,7 +1,11 @@
 package main
 
 import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -168,14 +172,28 @@ func TestCapacityIsResumed(t *testing.T) {
 		0o644); err != nil {
 		t.Fatal(err)
 	}
+	// An attempt of before that was not valid is one of the search.
+	db, err := sql.Open("sqlite", filepath.Join(o.dir, "results/refuses/001/ledger.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var treatment string
+	err = db.QueryRow("SELECT treatment FROM trials WHERE id = 1").Scan(&treatment)
+	digest := sha256.Sum256([]byte("attempt\tinvalid\t" + treatment)) // without it the ledger is one that was changed
+	_, err2 := db.Exec(`INSERT INTO attempts (trial, attempt, state, started, ended, host, pid, reason, digest)
+		SELECT trial, attempt + 1, 'invalid', started, ended, host, pid, 'it rained', ? FROM attempts WHERE trial = 1`,
+		hex.EncodeToString(digest[:]))
+	if err := errors.Join(err, err2, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 	args[len(args)-2] = "16"
 	out, _ := o.run(t, args...)
 	var got capacityAnswer
 	if err := json.Unmarshal([]byte(out[:strings.LastIndex(out, "}")+1]), &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if got.Results != "results/refuses/001" || len(got.Trials) < 11 {
-		t.Errorf("%s has %d trials", got.Results, len(got.Trials))
+	if got.Results != "results/refuses/001" || len(got.Trials) < 11 || got.Invalid == 0 {
+		t.Errorf("%s has %d trials, and %d invalid attempts", got.Results, len(got.Trials), got.Invalid)
 	}
 }
 
