@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -14,13 +13,7 @@ import (
 // Attempts that took longer than a trial may are known to claims on any time of requests, of either side, and to the
 // report, which says so of a treatment that has others; figures of whole trials have no such bound, and say how many.
 func TestClaimsKnowWhatWasEnded(t *testing.T) {
-	p, err := paper.Load("cloud-of-things")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Claims = []paper.Claim{{ID: "x", Response: "transmission_rtt", Less: []string{"rest", "axis2"}}}
-	const study = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [{name: rest, stack: a}, " +
-		"{name: axis2, stack: b}]}\ndesign: {replications: 6, seed: 1}\ntimeouts: {request: 2s}\n"
+	p := oneClaim(t)
 	ends := func(of string, n int, blocks int) func(map[string]string, int) int {
 		return func(at map[string]string, block int) int {
 			if at["stack"] != of || block > blocks {
@@ -52,7 +45,7 @@ func TestClaimsKnowWhatWasEnded(t *testing.T) {
 		})
 		w.quality = func(map[string]string, int) []store.Quality { return ofRequests(0) }
 		w.ended = tt.ended
-		r := reportOf(t, w.write(t, study))
+		r := reportOf(t, w.write(t, claimed))
 		for _, s := range r.Series() {
 			if s.Response == "rtt" && s.Level("stack") == "rest" && math.Abs(s.Lost[1]-tt.lost) > 1e-9 {
 				t.Errorf("%s: lost %v", name, s.Lost)

@@ -12,16 +12,24 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// A claim of a paper knows which requests failed, in trials that count and in attempts that did not for that, and how
-// long an answer was waited for: what those may turn is undecided, with the reason.
-func TestClaimsKnowWhatFailed(t *testing.T) {
+// claimed is a study of two stacks, and oneClaim a paper that claims that one of them is quicker.
+const claimed = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [{name: rest, stack: a}, " +
+	"{name: axis2, stack: b}]}\ndesign: {replications: 6, seed: 1}\ntimeouts: {request: 2s}\n"
+
+func oneClaim(t *testing.T) paper.Paper {
+	t.Helper()
 	p, err := paper.Load("cloud-of-things")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Claims = []paper.Claim{{ID: "x", Response: "transmission_rtt", Less: []string{"rest", "axis2"}}}
-	const study = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [{name: rest, stack: a}, " +
-		"{name: axis2, stack: b}]}\ndesign: {replications: 6, seed: 1}\nfailures: 50%\ntimeouts: {request: 2s}\n"
+	return p
+}
+
+// A claim of a paper knows which requests failed, in trials that count and in attempts that did not for that, and how
+// long an answer was waited for: what those may turn is undecided, with the reason.
+func TestClaimsKnowWhatFailed(t *testing.T) {
+	p := oneClaim(t)
 	refused := func(of string, blocks int, failed float64) func(map[string]string, int) []store.Quality {
 		return func(at map[string]string, block int) []store.Quality {
 			if at["stack"] != of || block > blocks {
@@ -59,7 +67,7 @@ func TestClaimsKnowWhatFailed(t *testing.T) {
 			return ofRequests(tt.failed)
 		}
 		w.refused = tt.refused
-		r := reportOf(t, w.write(t, study))
+		r := reportOf(t, w.write(t, claimed+"failures: 50%\n"))
 		for _, s := range r.Series() {
 			if s.Response != "rtt" || s.Level("stack") != "rest" {
 				continue
