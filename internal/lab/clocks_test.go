@@ -25,6 +25,9 @@ func TestClocksThatCannotBe(t *testing.T) {
 			untold: 68*ms - 28*time.Microsecond},
 		{what: "few requests on a busy machine", took: 60 * ms, told: ms / 2, waited: 45 * ms},
 		{what: "few requests", took: 9 * ms, told: ms / 10},
+		{what: "seldom sent", took: 10_000 * ms, told: 100 * ms, spoil: func(e *evidence) {
+			e.setup.Rate, e.setup.Arrival, e.setup.Requests, e.setup.Duration = 0.3, "poisson", 0, 10*time.Second
+		}},
 		{what: "failed", took: 5000 * ms, told: 28 * ms, spoil: func(e *evidence) { e.sides[atClient].failed = 1 }},
 		{what: "many devices", took: 5000 * ms, told: 28 * ms, spoil: func(e *evidence) { e.devices = new(devices) }},
 		{what: "from several benches", took: 5000 * ms, told: 28 * ms, spoil: func(e *evidence) { e.setup.DrivenFrom = 2 }},

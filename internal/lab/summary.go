@@ -17,13 +17,12 @@ func (e *evidence) summarize() {
 	if client.n > 0 && e.devices == nil && (e.lossy || e.mayFail() != nil) {
 		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
-	answered, took := client.n-client.failed, max(client.last, int64(measure.Scheduled(e.setup.Rate,
-		e.setup.Arrival == drive.Random, client.n, e.setup.Requests, e.setup.Duration)))
+	answered, took := client.n-client.failed, e.told()
 	if e.devices != nil {
-		took = c.asked.Duration // also where the last answer came later
+		took = time.Duration(c.asked.Duration) // also where the last answer came later
 	}
 	if answered > 0 && took > 0 {
-		one(measure.Client, "throughput", float64(answered)/time.Duration(took).Seconds())
+		one(measure.Client, "throughput", float64(answered)/took.Seconds())
 	}
 	for _, once := range []struct {
 		response string
@@ -115,6 +114,13 @@ func (e *evidence) summarize() {
 	}
 }
 
+// told is how long the run took by the client's clock: until its last answer, or the end of its schedule.
+func (e *evidence) told() time.Duration {
+	client, s := &e.sides[atClient], e.setup
+	return max(time.Duration(client.last), measure.Scheduled(s.Rate, s.Arrival == drive.Random, client.n, s.Requests,
+		s.Duration))
+}
+
 // noteClocks notes what cannot be, if the programs tell true times. It is no gate: on a busy machine the lab may read
 // its own clock late, so only all trials of a treatment together tell.
 func (e *evidence) noteClocks() {
@@ -128,7 +134,7 @@ func (e *evidence) noteClocks() {
 		return
 	}
 	if here := e.clientCPUs > 0; here && !e.setup.Joint() {
-		took, told := e.conversation.run.Length(), time.Duration(client.last)
+		took, told := e.conversation.run.Length(), e.told()
 		waited := e.usage.of[atClient][behindRun].Waiting - e.usage.of[atClient][beforeRun].Waiting
 		if took > most*told+waited+late {
 			e.findings.note("untold", "s", (took - told).Seconds())
