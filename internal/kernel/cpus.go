@@ -35,9 +35,6 @@ type CPUSpent struct {
 	Busy   time.Duration // running threads, in steps of a thread's turn; 0: the kernel does not say
 }
 
-// Tick is the step in which /proc/stat tells times: USER_HZ is 100 on every architecture that Go has Linux for.
-const Tick = 10 * time.Millisecond
-
 // SpentBy reads it; zeros where the kernel does not say.
 func SpentBy(cpus []int) (s CPUSpent) {
 	ticks := readTicks()

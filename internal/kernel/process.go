@@ -21,8 +21,9 @@ type Process struct {
 	Waited time.Duration // CPU time of its children that ended and were waited for, in steps of 10 ms
 }
 
-// ticks is USER_HZ, the kernel's ticks a second on every platform Go runs on.
-const ticks = 100
+// Tick is the step in which /proc/stat and /proc/PID/stat tell times: USER_HZ is 100 on every architecture that Go has
+// Linux for.
+const Tick = 10 * time.Millisecond
 
 // ReadProcess reads /proc/PID/stat. The error is fs.ErrNotExist, or ESRCH, if
 // there is no such process.
@@ -49,7 +50,7 @@ func parseStat(b []byte) (Process, error) {
 		return n
 	}
 	return Process{State: f[0][0], Parent: int(number(4)), Began: number(22),
-		Waited: time.Duration(number(16)+number(17)) * time.Second / ticks}, nil
+		Waited: time.Duration(number(16)+number(17)) * Tick}, nil
 }
 
 // Stopped says that a signal (SIGSTOP) or a debugger has stopped the process.
@@ -220,7 +221,6 @@ func Stolen() time.Duration {
 }
 
 func stolen(procStat []byte) time.Duration {
-	const tick = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go has Linux for
 	var sum time.Duration
 	cpus := 0
 	for line := range bytes.Lines(procStat) {
@@ -233,7 +233,7 @@ func stolen(procStat []byte) time.Duration {
 			continue
 		}
 		ticks, _ := strconv.ParseInt(string(f[8]), 10, 64)
-		sum = time.Duration(ticks) * tick
+		sum = time.Duration(ticks) * Tick
 	}
 	return sum / time.Duration(max(cpus, 1))
 }
