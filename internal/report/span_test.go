@@ -2,22 +2,25 @@ package report
 
 import (
 	"bytes"
+	"html"
 	"strings"
 	"testing"
 	"time"
 )
 
-// Every format that says how much was measured says within which time, unless it was less than a minute.
+// Every format that says how much was measured says within which time, unless it was less than a minute, and that
+// intervals cover no more, unless it was half a day.
 func TestReportSaysWithinWhichTimeTrialsRan(t *testing.T) {
+	const thatTime = "they cover that time, not another day's"
 	r := fakeReport(t, 2, 1, 4)
 	for _, c := range []struct {
 		within time.Duration
 		want   string
 	}{
-		{6*time.Hour + 29*time.Minute + 40*time.Second, "8 of 8 trials valid within 6h30m, 95 % intervals"},
-		{112*time.Second + time.Millisecond, "8 of 8 trials valid within 1m52s, 95 % intervals"},
-		{59 * time.Second, "8 of 8 trials valid, 95 % intervals"},
-		{0, "8 of 8 trials valid, 95 % intervals"},
+		{13*time.Hour + 29*time.Minute + 40*time.Second, "8 of 8 trials valid within 13h30m, 95 % intervals from trials"},
+		{112*time.Second + time.Millisecond, "8 of 8 trials valid within 1m52s, 95 % intervals from trials; " + thatTime},
+		{59 * time.Second, "8 of 8 trials valid, 95 % intervals from trials"},
+		{0, "8 of 8 trials valid, 95 % intervals from trials"},
 	} {
 		r.Within = c.within
 		for _, format := range []string{"text", "markdown", "html", "latex"} {
@@ -29,8 +32,9 @@ func TestReportSaysWithinWhichTimeTrialsRan(t *testing.T) {
 			if format == "latex" {
 				want = strings.ReplaceAll(want, " %", ` \%`)
 			}
-			if !strings.Contains(b.String(), want) {
-				t.Errorf("%s, %v: no %q in\n%.600s", format, c.within, want, b.String())
+			said := html.UnescapeString(b.String())
+			if !strings.Contains(said, want) || strings.Contains(said, thatTime) != strings.Contains(want, thatTime) {
+				t.Errorf("%s, %v: no %q in\n%.600s", format, c.within, want, said)
 			}
 		}
 	}
