@@ -136,7 +136,7 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 // same time have no others to do so with, and that a link will make trials invalid. What compares versions adds trials
 // to a study, and does not ask.
 func advisePlan(bed *testbed.Testbed, p study.Plan) {
-	notes := bed.Losing(p)
+	notes := bed.AdviseLinks(p)
 	if note := testbed.Lonely(p); note != nil {
 		notes = append(notes, note)
 	}

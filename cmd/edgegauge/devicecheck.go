@@ -13,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/ssh"
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 func devicesCheckCmd(a *app) *cobra.Command {
@@ -74,7 +75,10 @@ func (a *app) checkDevice(ctx context.Context, name string) ([]device.Finding, e
 	if !ok && strings.Contains(name, "@") {
 		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; did you mean ssh://%[1]s?", name)}
 	}
-	if !ok {
+	if _, broken := bed.Profiles(); !ok {
+		if err := named.FaultOf(name, broken); err != nil {
+			return nil, exit{exitUsage, err}
+		}
 		return nil, exit{exitUsage, fmt.Errorf("unknown device %q; %s", name,
 			meant.Advice(name, bed.DeviceNames(), "a board is written ssh://USER@"+name+"; to list devices: edgegauge devices "+
 				"list"))}

@@ -15,6 +15,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise/cost"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/named"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/radios"
 )
@@ -69,14 +70,13 @@ func (f *batteryFlags) conditions(confidence float64) (battery.Conditions, error
 func found(kind battery.Kind, flag, name string, own fs.FS, folder string) (battery.Profile, error) {
 	all, broken := battery.Load(kind, own, kernel.DirFS(folder, 1<<20))
 	p, ok := all[name]
-	if _, err := fs.Stat(kernel.DirFS(folder, 1<<20), name+".yaml"); !ok && broken != nil && err == nil {
-		return p, exit{exitUsage, fmt.Errorf("--%s: %w", flag, broken)}
+	if err := named.FaultOf(name, broken); err != nil {
+		return p, exit{exitUsage, fmt.Errorf("--%s: %w", flag, err)}
 	}
 	if !ok {
 		names := slices.Sorted(maps.Keys(all))
-		return p, exit{exitUsage, errors.Join(fmt.Errorf("--%s: unknown %s %q; %s", flag, kind, name,
-			meant.Advice(name, names, "write one of "+fmt.Sprint(names))+fmt.Sprintf("; one of your own stands in %s/NAME.yaml",
-				folder)), broken)}
+		return p, exit{exitUsage, fmt.Errorf("--%s: unknown %s %q; %s; one of your own stands in %s/NAME.yaml", flag, kind,
+			name, meant.Advice(name, names, "write one of "+fmt.Sprint(names)), folder)}
 	}
 	return p, nil
 }

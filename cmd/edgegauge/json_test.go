@@ -386,15 +386,15 @@ func onTerminalOf(t *testing.T, columns uint16, o own, args []string, env ...str
 // snakeCase is a key, with a unit such as _s, _B or _bit_per_s behind it.
 var snakeCase = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*(_(B|W|J|MHz|kHz|GHz|V|A|K))?$`)
 
-// named are objects whose keys are names: of factors, stacks, machines, programs.
-var named = map[string]bool{"treatment": true, "facts": true, "runtimes": true, "not_checked": true, "options": true,
+// byNames are objects whose keys are names: of factors, stacks, machines, programs.
+var byNames = map[string]bool{"treatment": true, "facts": true, "runtimes": true, "not_checked": true, "options": true,
 	"summaries": true, "by": true, "between": true, "refused": true}
 
 func eachKey(v any, f func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if f(k); !named[k] {
+			if f(k); !byNames[k] {
 				eachKey(x, f)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/named"
 )
 
 func linksCmd(a *app) *cobra.Command {
@@ -33,9 +34,13 @@ Your own profiles are files NAME.yaml in ./links or in a folder of EDGEGAUGE_LIN
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			if len(args) == 1 {
 				p, ok := all[args[0]]
+				if err := named.FaultOf(args[0], broken); err != nil {
+					return exit{exitUsage, err}
+				}
+				broken = nil // of others
 				if !ok {
-					return exit{exitUsage, errors.Join(fmt.Errorf("unknown link %q; %s", args[0], meant.Advice(args[0],
-						slices.Sorted(maps.Keys(all)), "to list them: edgegauge links")), broken)}
+					return exit{exitUsage, fmt.Errorf("unknown link %q; %s", args[0], meant.Advice(args[0],
+						slices.Sorted(maps.Keys(all)), "to list them: edgegauge links"))}
 				}
 				all = map[string]link.Profile{args[0]: p}
 			}

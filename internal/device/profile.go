@@ -22,7 +22,7 @@ type Profile struct {
 
 // LoadProfiles reads every *.yaml of the folders into profiles by name, which
 // is the file's; a later folder hides an earlier one's. Broken files are all in
-// the error, the others are loaded. What other rooms read there is left alone.
+// the error, the others are loaded.
 func LoadProfiles(folders ...fs.FS) (map[string]Profile, error) {
 	return named.Load(func(name string, text []byte) (Profile, error) {
 		p, err := readProfile(name, text)
@@ -53,11 +53,14 @@ func readProfile(name string, text []byte) (Profile, error) {
 			CPU    string `yaml:"cpu"`
 			Memory string `yaml:"memory"`
 		} `yaml:"constrained"`
+		Power any `yaml:"power"` // which instrument reads
 	}
-	if err := named.InWords(yaml.Load(text, &file)); err != nil {
+	if err := named.InWords(yaml.Load(text, &file, yaml.WithKnownFields())); err != nil {
 		return p, err
 	}
-	p.Title = file.Title
+	if p.Title = file.Title; file.Constrained == nil && file.Power == nil {
+		return p, errors.New("neither limits nor power; write constrained: {cpu: 10%, memory: 64MiB}, or power: {…}")
+	}
 	if c := file.Constrained; c != nil {
 		var err error
 		p.Limits = &Limits{}

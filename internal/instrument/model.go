@@ -81,8 +81,11 @@ func ReadPowerModel(name string, folders ...fs.FS) (PowerModel, error) {
 func readPowerModel(name string, text []byte) (*PowerModel, error) {
 	var doc struct {
 		Power *PowerModel `yaml:"power"`
+		// Which device reads.
+		Title       any `yaml:"title"`
+		Constrained any `yaml:"constrained"`
 	}
-	if err := named.InWords(yaml.Unmarshal(text, &doc)); err != nil {
+	if err := named.InWords(yaml.Load(text, &doc, yaml.WithKnownFields())); err != nil {
 		return nil, fmt.Errorf("%s.yaml: %w", name, err)
 	}
 	if doc.Power == nil {

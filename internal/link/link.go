@@ -133,9 +133,16 @@ func (s *Shape) Replace(key string, by Shape) {
 }
 
 func (s Shape) check() error {
+	for _, x := range []struct {
+		name  string
+		value int64
+	}{{"delay", int64(s.Delay)}, {"delay_stddev", int64(s.DelayStdDev)}, {"rate", s.Rate}, {"queue", int64(s.Queue)},
+		{"overhead", int64(s.Overhead)}, {"frame", int64(s.Frame)}} {
+		if x.value < 0 {
+			return fmt.Errorf("%s must not be negative", x.name)
+		}
+	}
 	switch {
-	case s.Delay < 0 || s.DelayStdDev < 0 || s.Rate < 0 || s.Queue < 0 || s.Overhead < 0 || s.Frame < 0:
-		return errors.New("delay, spread, rate, queue, overhead and frame must not be negative")
 	case s.Delay > mostDelay || s.DelayStdDev > mostDelay:
 		return fmt.Errorf("a delay or spread of more than %v; write less", mostDelay)
 	case s.Queue > mostQueue:

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -101,6 +102,17 @@ func (p *pipe) lose() bool {
 		p.burst = p.rng.Float64() < begins
 	}
 	return p.burst
+}
+
+// MeanDelay is the mean of the delays that are drawn, of a normal distribution without what is negative: more than
+// Delay where that is not far above the spread. That packets keep their order is not in it.
+func (s Shape) MeanDelay() time.Duration {
+	if s.DelayStdDev == 0 {
+		return s.Delay
+	}
+	z := float64(s.Delay) / float64(s.DelayStdDev)
+	density, positive := math.Exp(-z*z/2)/math.Sqrt(2*math.Pi), math.Erfc(-z/math.Sqrt2)/2
+	return s.Delay + time.Duration(float64(s.DelayStdDev)*density/positive)
 }
 
 func (p *pipe) delay() time.Duration {

@@ -2,6 +2,7 @@ package named
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"strings"
@@ -22,9 +23,18 @@ func TestLoad(t *testing.T) {
 	if want := map[string]string{"a": "a=1", "b": "b=4"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for _, want := range []string{"bad: not a number", "gone.yaml"} {
+	for name, want := range map[string]string{"bad": "bad: not a number", "gone": "gone.yaml"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell of %s", err, want)
 		}
+		if f := FaultOf(name, fmt.Errorf("no link: %w", err)); f != nil {
+			t.Errorf("%v is no error of Load", f)
+		}
+		if f := FaultOf(name, errors.Join(nil, err)); f == nil || !strings.Contains(f.Error(), want) {
+			t.Errorf("the fault of %s is %v", name, f)
+		}
+	}
+	if f := FaultOf("a", err); f != nil {
+		t.Errorf("a is whole, and has the fault %v", f)
 	}
 }

@@ -93,5 +93,5 @@ func binomialUpper(k, n int, p float64) float64 {
 	if k > n {
 		return 0
 	}
-	return mathext.RegIncBeta(float64(k), float64(n-k+1), p)
+	return mathext.RegIncBeta(float64(k), float64(n-k+1), min(p, 1)) // a probability may be rounded up
 }

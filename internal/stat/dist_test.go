@@ -50,3 +50,10 @@ func TestLimitsOfTLeaveTheirP(t *testing.T) {
 		t.Errorf("all and none: got %g and %g", got, none)
 	}
 }
+
+// A probability that is a sum may be a little more than 1: it is 1.
+func TestAtLeastOfARoundedProbability(t *testing.T) {
+	if got := AtLeast(2, 20, 1+1e-15); got != 1 {
+		t.Errorf("got %v, want 1", got)
+	}
+}

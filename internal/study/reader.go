@@ -141,6 +141,12 @@ func (r *reader) known(what string, w Word, names []string) bool {
 	if l, ok := lists[what]; ok {
 		listed = l
 	}
+	if r.vocabulary.Broken != nil {
+		if why := r.vocabulary.Broken(what, w.Text); why != "" {
+			r.fail(w.Pos, fmt.Sprintf("%s %q cannot be used: %s", what, w.Text, why), "correct its file")
+			return false
+		}
+	}
 	r.fail(w.Pos, fmt.Sprintf("no %s %q", what, w.Text), meant.Advice(w.Text, names, listed))
 	return false
 }

@@ -15,7 +15,9 @@ type Vocabulary struct {
 	Synonyms  map[string][]string // what other tools call responses, and the responses they may mean
 	Links     []string            // profiles; "none" is always known
 	Devices   []string
-	Emulated  []string // those of Devices that can count instructions
+	// Broken is why a link or a device of that name is not among them: its file is wrong; empty: there is none.
+	Broken   func(what, name string) string
+	Emulated []string // those of Devices that can count instructions
 	// Board says what is wrong with the name of a device that is a URL; nil: the
 	// study may name none.
 	Board           func(name string) error

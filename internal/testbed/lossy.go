@@ -13,41 +13,84 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// Losing are treatments behind a link that loses, where so many requests fail that trials will be invalid for it, in
-// words, with what to write. It is known of CoAP and bare UDP, where a plan says how many requests a trial has; when
-// TCP sends again depends on what it has measured.
-func (b *Testbed) Losing(p study.Plan) []error {
+// AdviseLinks is what to know of a plan's links that nothing refuses, in words, with what to write.
+func (b *Testbed) AdviseLinks(p study.Plan) []error {
+	x := b.assemble(p, b.Exe, b.Temp)
+	x.openLinks()
+	return append(x.skewed(), x.losing()...)
+}
+
+// skewed are links whose packets are delayed by more in the mean than the study says.
+func (x *assembly) skewed() (out []error) {
+	const worthSaying = 0.05 // of the delay
+	said := map[string]bool{}
+	for t := range x.treatments() {
+		text := t.Setup.Link.Text
+		l := x.lab.Links[text]
+		for _, s := range []link.Shape{l.Up, l.Down} {
+			mean := s.MeanDelay()
+			if l.Shaper == link.Netem || said[text] || float64(mean-s.Delay) < worthSaying*float64(s.Delay) || mean == s.Delay {
+				continue
+			}
+			note := x.plan.Fault(t, fmt.Sprintf("link %s delays packets by %s in the mean, not by %s, since negative delays "+
+				"are drawn again", text, study.DurationText(threeDigits(mean)), study.DurationText(s.Delay)),
+				"for another mean write a smaller delay_stddev")
+			note.Pos, _ = x.plan.Place(t, "link")
+			said[text], out = true, append(out, &note)
+		}
+	}
+	return out
+}
+
+func threeDigits(d time.Duration) time.Duration {
+	unit := time.Duration(math.Pow10(max(0, int(math.Log10(float64(d)))-2)))
+	return d.Round(unit)
+}
+
+// losing are treatments behind a link that loses, where so many requests fail that trials will be invalid for it. It is
+// known of CoAP and bare UDP, where a plan says how many requests a trial has; when TCP sends again depends on what it
+// has measured.
+func (x *assembly) losing() []error {
 	const worthSaying = 0.05 // of the trials
+	p := x.plan
 	if p.Study.Failures != nil {
 		return nil
 	}
-	x := b.assemble(p, b.Exe, b.Temp)
-	x.openLinks()
 	var out []error
 	var said []string
 	for t := range x.treatments() {
 		s, n := t.Setup, t.Setup.Requests
 		l, ok := x.lab.Links[s.Link.Text]
 		timed := n == 0 || s.Duration > 0 || s.MinDuration > 0
-		if bursts := max(l.Up.Burst, l.Down.Burst) > 1; !ok || timed || bursts || s.Population.Devices > 0 {
+		bursts, nothing := max(l.Up.Burst, l.Down.Burst) > 1, max(l.Up.Loss, l.Down.Loss) == 1 // which is refused
+		if !ok || timed || bursts || nothing || s.Population.Devices > 0 {
 			continue
 		}
 		fails, why := x.failsBehind(t, l)
 		least := sort.Search(n+1, func(failed int) bool { return !lab.Bears(s, l, failed, n) })
 		invalid := stat.AtLeast(least, n, fails)
-		if !(fails < 1) || invalid < worthSaying {
+		if invalid < worthSaying {
 			continue
 		}
-		note := p.Fault(t, fmt.Sprintf("behind link %s %.2g %% or more of the requests fail: %s; so about %.0f %% of the "+
-			"trials will be invalid, or more, as without failures those are of which %d or more of %d requests fail",
-			s.Link.Text, 100*fails, why, 100*invalid, least, n), "write failures: "+
-			study.FailuresFor(int(math.Ceil(fails*float64(n))), n))
+		note := p.Fault(t, fmt.Sprintf("behind link %s %s requests fail: %s; so %s trials will be invalid, "+
+			"as without failures those are of which %d or more of %d requests fail", s.Link.Text,
+			atLeast("%.2g %% or more of the", fails), why, atLeast("about %.0f %% or more of the", invalid), least, n),
+			"write failures: "+
+				study.FailuresFor(int(math.Ceil(fails*float64(n))), n))
 		note.Pos, _ = p.Place(t, "link")
 		if text := note.Error(); !slices.Contains(said, text) {
 			said, out = append(said, text), append(out, &note)
 		}
 	}
 	return out
+}
+
+// atLeast words a share, whose percentage a format would round to 100.
+func atLeast(format string, share float64) string {
+	if share >= 0.995 {
+		return "nearly all"
+	}
+	return fmt.Sprintf(format, 100*share)
 }
 
 // failsBehind is the share of a treatment's requests that fail behind a link, at least, and why; 0: that is not known.

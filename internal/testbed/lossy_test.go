@@ -21,8 +21,13 @@ func TestLinksThatMakeTrialsInvalid(t *testing.T) {
 	for _, x := range []struct{ study, want string }{
 		{con + "link: {delay: 5ms, loss: 10%}\nrequests: 20", "s.yaml:4:7: behind link delay=5ms loss=10% 3.6 % or more of " +
 			"the requests fail: CoAP sends again after 2 to 3 s, twice that and so on, so 2 attempts at most fit into " +
-			"timeouts.request, 5s, which may be longer; so about 16 % of the trials will be invalid, or more, as without " +
+			"timeouts.request, 5s, which may be longer; so about 16 % or more of the trials will be invalid, as without " +
 			"failures those are of which 2 or more of 20 requests fail; write failures: 20%"},
+		{con + "link: {loss: 99.999%}\nrequests: 20", "99.999% nearly all requests fail: CoAP sends"},
+		{con + "link: {loss: 99.999%}\nrequests: 20", "so nearly all trials will be invalid, as without failures"},
+		{con + "link: {loss: 99.99999999999999%}\nrequests: 20", "write failures: 100%"},
+		{con + "link: {loss: 1}\nrequests: 20", ""}, // is refused
+		{con + "link: {down: {loss: 100%}}\nrequests: 20", ""},
 		{con + "link: {delay: 5ms, loss: 10%}\nrequests: 20\nfailures: 20%", ""},
 		{con + "link: {delay: 5ms, loss: 10%}\nrequests: 20\ntimeouts: {request: 30s}", ""},
 		{con + "link: {delay: 5ms, loss: 1%}\nrequests: 20", ""},
@@ -47,7 +52,7 @@ func TestLinksThatMakeTrialsInvalid(t *testing.T) {
 			t.Errorf("%s: %v", x.study, err)
 			continue
 		}
-		got := b.Losing(p)
+		got := b.AdviseLinks(p)
 		if said := fmt.Sprint(got); (len(got) == 0) != (x.want == "") || len(got) > 1 || !strings.Contains(said, x.want) {
 			t.Errorf("%s: got %s, want %s", x.study, said, x.want)
 		}

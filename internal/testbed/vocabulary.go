@@ -6,21 +6,30 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/device/ssh"
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/named"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
 // Vocabulary is what a study may name on this machine.
 func (b *Testbed) Vocabulary(ctx context.Context) study.Vocabulary {
-	known, _ := b.LinkProfiles()
+	known, links := b.LinkProfiles()
+	_, devices := b.Profiles()
 	v := study.Vocabulary{
 		Services: map[string]study.ServiceFacts{}, Links: slices.Sorted(maps.Keys(known)),
 		Devices: b.DeviceNames(), Emulated: emulated(),
+		Broken: func(what, name string) string {
+			if err := named.FaultOf(name, map[string]error{"link": links, "device": devices}[what]); err != nil {
+				return strings.ReplaceAll(err.Error(), "\n", "; ")
+			}
+			return ""
+		},
 		Board:           func(name string) error { _, err := ssh.ParseTarget(name); return err },
 		MostConnections: drive.MostConnections, MostRate: drive.MostRate,
 		Synonyms: measure.Synonyms(), Published: paper.Tables(), StackNames: b.StackNames(),
