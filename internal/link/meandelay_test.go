@@ -10,9 +10,9 @@ import (
 // The mean that is told of a spread is that of the delays which are drawn.
 func TestMeanDelayIsThatOfDrawnDelays(t *testing.T) {
 	const draws = 100_000
-	for _, s := range []Shape{{Delay: 10 * time.Millisecond}, {Delay: time.Millisecond, DelayStdDev: 100 * time.Millisecond},
-		{Delay: 50 * time.Millisecond, DelayStdDev: 50 * time.Millisecond},
-		{Delay: 100 * time.Millisecond, DelayStdDev: 10 * time.Millisecond}} {
+	const ms = time.Millisecond
+	for _, s := range []Shape{{Delay: 10 * ms}, {Delay: ms, DelayStdDev: 100 * ms}, {Delay: 50 * ms, DelayStdDev: 50 * ms},
+		{Delay: 100 * ms, DelayStdDev: 10 * ms}} {
 		p := pipe{Shape: s, rng: rand.New(rand.NewPCG(30, 11))}
 		sum := 0.0
 		for range draws {
