@@ -139,6 +139,9 @@ func TestTableOfBenchesSaysWhoFails(t *testing.T) {
 // Twenty runs of equal stacks, of which some give up their slowest requests: no level of the history moves more often
 // than where none does.
 func TestRunsThatLoseTheirSlowRequestsAreNoOtherLevel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const histories = 200
 	losing := lossy{scale: 1, slow: 0.04, slowest: 0.02}
 	whole := lossy{scale: 1, slow: 0.04}

@@ -122,6 +122,9 @@ func TestTicksOfAllPairsAndOfABound(t *testing.T) {
 // is wrong in at most 5 % of studies, wherever between two steps the sides lie, and so is that a run lies below a
 // bound.
 func TestSimulatedTicksWithASpread(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const studies = 200
 	r := rand.New(rand.NewPCG(29, 38))
 	drawn := func(truth, noise float64, n int) []float64 {
