@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -37,4 +40,58 @@ func (x probed) above(lower [][]float64, confidence float64) (raised probed, by 
 		}
 	}
 	return x, by
+}
+
+// partedFrom is how many times as much as the next lower one the percentile of a run is where runs are of two kinds. Of
+// runs of a smooth distribution hardly any is: of log-normal, exponential and gamma ones none in 100.
+const partedFrom = 3
+
+// A parting is a percentile of runs that is of two kinds, since some have a slow request more than others. The mean of
+// runs lies between both, where few requests are, and moves with chance: its interval says nothing of the service.
+type parting struct {
+	low, high []float64 // of runs, in ascending order; none: the runs are of one kind
+}
+
+// partingOf parts the percentiles of runs at their widest gap. lower are lower percentiles of the same runs, medians
+// first: runs that are slow as a whole are not parted by a request.
+func partingOf(values []float64, lower [][]float64) parting {
+	at := gapOf(values)
+	if at == 0 || len(lower) == 0 || gapOf(lower[0]) > 0 {
+		return parting{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return parting{sorted[:at], sorted[at:]}
+}
+
+// gapOf is how many values lie below the widest gap between them, as a ratio; 0: none is as wide as partedFrom.
+func gapOf(values []float64) (at int) {
+	sorted := slices.Sorted(slices.Values(values))
+	widest := float64(partedFrom)
+	for i := 1; i < len(sorted); i++ {
+		if ratio := sorted[i] / sorted[i-1]; sorted[i-1] > 0 && ratio > widest {
+			at, widest = i, ratio
+		}
+	}
+	return at
+}
+
+// leaveOpen leaves a bound undecided that lies among runs of two kinds, and reports whether it does.
+func (x parting) leaveOpen(j *judged, b bound) bool {
+	if len(x.low) == 0 {
+		return false
+	}
+	j.untold = true
+	among := x.low[0] < b.at && b.at < x.high[len(x.high)-1]
+	if among {
+		j.Verdict, j.Why = stat.Undecided, x.why(b.of)
+	}
+	return among
+}
+
+// why says what a percentile is in the runs of both kinds, and what would tell it.
+func (x parting) why(percentile string) string {
+	return fmt.Sprintf("%s is at most %s in %s and at least %s in %s, as where some have a slow request more: the runs "+
+		"do not tell which the service has; longer runs would (raise --requests or --duration)", percentile,
+		report.Format(x.low[len(x.low)-1], "s"), plural.Count(len(x.low), "run"), report.Format(x.high[0], "s"),
+		plural.Count(len(x.high), "run"))
 }

@@ -431,6 +431,9 @@ func (b bound) over(values []float64, confidence float64, lower ...[]float64) ju
 			j.Why = untoldBy(len(values))
 		}
 	}
+	if parts := partingOf(values, lower); parts.leaveOpen(&j, b) {
+		return j
+	}
 	if v := mean(values); p.Method == geometric && j.Verdict != stat.Undecided {
 		if b.met(v) != (j.Verdict == stat.Confirmed) {
 			j.Verdict, j.Why = stat.Undecided, fmt.Sprintf("the mean of runs is %s; more --runs would decide",

@@ -27,6 +27,7 @@ type probed struct {
 	Method string    `json:"method"`
 
 	arithmetic float64 // the mean of runs, which Mean is not where Method is geometric
+	parts      parting
 }
 
 // untold reports whether the interval is so wide that its limits say nothing.
@@ -197,9 +198,13 @@ func writeFigures(w io.Writer, table []probed, runs int) error {
 	fmt.Fprintln(tw, "figure\tmean of runs\t95 % from\tto\t")
 	var means []string // arithmetic ones, of figures whose geometric mean stands in the table
 	untold := false
+	var parted []string
 	for _, x := range table {
 		lo, hi := math.NaN(), math.NaN()
 		switch {
+		case len(x.parts.low) > 0:
+			parted = append(parted, x.parts.why(x.Name))
+			x.Name, x.Mean = x.Name+" ?", x.arithmetic
 		case x.untold():
 			x.Name, x.Mean, untold = x.Name+" ?", x.arithmetic, true
 		case x.CI != nil:
@@ -219,6 +224,9 @@ func writeFigures(w io.Writer, table []probed, runs int) error {
 	}
 	if untold {
 		_, err = fmt.Fprintln(w, hanging("? the arithmetic mean of runs. "+untoldBy(runs)))
+	}
+	for _, why := range parted {
+		_, err = fmt.Fprintln(w, hanging("? the arithmetic mean of runs: "+why))
 	}
 	return err
 }
@@ -262,14 +270,17 @@ func (p *probe) table(all []figures) []probed {
 		if err != nil {
 			continue // too few requests for that percentile
 		}
+		var lower [][]float64
 		switch r.name {
 		case "rtt p95":
-			x, _ = x.above(lowerPercentiles(rtts, 0.95), p.confidence)
+			lower = lowerPercentiles(rtts, 0.95)
 		case "rtt p99":
-			x, _ = x.above(lowerPercentiles(rtts, 0.99), p.confidence)
+			lower = lowerPercentiles(rtts, 0.99)
 		case "response time p99":
-			x, _ = x.above(lowerPercentiles(responses, 0.99), p.confidence)
+			lower = lowerPercentiles(responses, 0.99)
 		}
+		x, _ = x.above(lower, p.confidence)
+		x.parts = partingOf(r.values, lower)
 		x.Name, x.Unit = r.name, r.unit
 		out = append(out, x)
 	}

@@ -73,7 +73,7 @@ func TestEnergyMeterEndToEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := energy.OfTrial(trace, w, idle)
+		r, err := energy.OfTrial(trace, w, idle...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -151,7 +151,7 @@ func TestEnergyOfKnownPulses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := energy.OfTrial(trace, p.Window, idle)
+				r, err := energy.OfTrial(trace, p.Window, idle...)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -257,7 +257,6 @@ func (j *joint) together(ctx context.Context, ended func(context.Context) error,
 // compare takes what the run cost, and what the clocks say when it has ended: the instants at which
 // benches began, on our clock.
 func (j *joint) compare(ctx context.Context, ends runEnd) error {
-	ended := time.Now()
 	if err := ends.cost(); err != nil {
 		return err
 	}
@@ -278,7 +277,7 @@ func (j *joint) compare(ctx context.Context, ends runEnd) error {
 		h.sink.shift = h.at() - first
 	}
 	j.apart = j.farthest()
-	return ends.behind(ctx, ended)
+	return ends.behind(ctx)
 }
 
 // runs are those of all benches, the helpers' first: ours has no name. Without other benches there are none.

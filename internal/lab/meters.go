@@ -59,7 +59,7 @@ type meterSession struct {
 	// renewal is what the trial before showed of a meter that holds its values
 	renewal time.Duration
 
-	idle energy.Window
+	idle [2]energy.Window // beforeRun and behindRun
 	stop context.CancelFunc
 	done chan error // its one value is why the observation failed
 
@@ -113,15 +113,15 @@ func (s *meterSession) end() error {
 	return s.failed
 }
 
-// idleReadings is how many readings the idle power is the mean of at least.
-const idleReadings = 40
+// idleReadings is how many readings each idle, before the run and behind it, is the mean of at least.
+const idleReadings = 20
 
-// leastIdle is how long the idle lasts however fast the meter reads. A board that does nothing has beats of its own,
+// leastIdle is how long an idle lasts however fast the meter reads. A board that does nothing has beats of its own,
 // such as a radio's beacons each 102 ms: the readings between two of them are not its idle.
 const leastIdle = time.Second
 
 // renewals is how many times a meter that holds its values renews them meanwhile at least.
-const renewals = 12
+const renewals = 6
 
 // meters are those of both sides' supplies, and the models where there is none.
 type meters struct {
@@ -151,10 +151,17 @@ func (m *meters) before(context.Context) error {
 	return nil
 }
 
-// idle waits while the meters take the idle: both programs are ready and warm,
+// idle waits while the meters take the idle before the run: both programs are ready and warm,
 // and nothing is driven.
-func (m *meters) idle(ctx context.Context) error {
-	if len(m.sessions) == 0 {
+func (m *meters) idle(ctx context.Context) error { return m.rest(ctx, beforeRun) }
+
+// still waits while they take that behind the run, before the records are fetched: it tells whether the base of the
+// run moved.
+func (m *meters) still(ctx context.Context) error { return m.rest(ctx, behindRun) }
+
+// rest waits while the meters take one idle, once, with what the window of the run is widened into on both sides.
+func (m *meters) rest(ctx context.Context, when int) error {
+	if len(m.sessions) == 0 || m.sessions[0].idle[when].Length() > 0 {
 		return nil
 	}
 	began := time.Now()
@@ -165,7 +172,7 @@ func (m *meters) idle(ctx context.Context) error {
 			settle, idle = max(settle, f.Margin()), max(idle, leastIdle, idleReadings*f.Interval,
 				renewals*f.Renewal)
 		}
-		left := settle + idle + settle - time.Since(began) // the run's window is widened into the idle
+		left := settle + idle + settle - time.Since(began)
 		if left <= 0 {
 			break
 		}
@@ -175,7 +182,7 @@ func (m *meters) idle(ctx context.Context) error {
 	}
 	from := began.Add(settle).Sub(m.zero)
 	for _, s := range m.sessions {
-		s.idle = energy.Window{From: from, To: from + idle}
+		s.idle[when] = energy.Window{From: from, To: from + idle}
 	}
 	return nil
 }
@@ -208,29 +215,12 @@ func (m *meters) after(ctx context.Context) (findings, error) {
 	return m.findings, err
 }
 
-// still waits until the meters have read the idle behind a run that ended then, which its window is widened into.
-func (m *meters) still(ctx context.Context, ended time.Time) error {
-	for _, s := range m.sessions {
-		for {
-			f := s.facts()
-			left := f.Margin() + 4*f.Interval - time.Since(ended)
-			if left <= 0 {
-				break
-			}
-			if err := sleep(ctx, left); err != nil {
-				return context.Cause(ctx)
-			}
-		}
-	}
-	return nil
-}
-
 func (m *meters) read(ctx context.Context) error {
-	window := m.window(m.conversation.run)
-	m.notePhases(window)
-	if err := m.still(ctx, m.conversation.run.Ended); err != nil {
+	if err := m.still(ctx); err != nil {
 		return err
 	}
+	window := m.window(m.conversation.run)
+	m.notePhases(window)
 	for _, s := range m.sessions {
 		if err := m.settle(s, window); err != nil {
 			return fmt.Errorf("meter %s: %w", s.spec, err)
@@ -253,10 +243,11 @@ func (m *meters) notePhases(run energy.Window) {
 		}
 	}
 	note("warm_up", m.window(m.conversation.warmUp.Span))
-	if len(m.sessions) > 0 {
-		note("idle", m.sessions[0].idle)
-	}
 	note("run", run)
+	if len(m.sessions) > 0 {
+		note("idle", m.sessions[0].idle[beforeRun])
+		note("idle_after", m.sessions[0].idle[behindRun])
+	}
 }
 
 // modelled says whether a side's energy is computed, not read.
@@ -293,17 +284,18 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 		m.lab.learn(s.spec, trace.Renewal)
 		m.findings.note(string(s.side)+"_meter_renewal", "s", trace.Renewal.Seconds())
 	}
-	idle, err := trace.MeasureIdle(s.idle)
+	idle, err := trace.MeasureIdle(s.idle[:]...)
 	if err != nil {
 		return err
 	}
-	e, err := energy.OfTrial(trace, window, idle)
+	e, err := energy.OfTrial(trace, window, idle...)
 	if err != nil {
 		return err
 	}
 	m.addEnergy(s.side, e.Gross, e.Net, e.MeanPower, method)
 	m.findings.note(string(s.side)+"_energy_error", "J", e.NetError)
 	m.findings.note(string(s.side)+"_idle_power", "W", e.Idle)
+	m.findings.note(string(s.side)+"_idle_moved", "J", e.Moved)
 	return m.keepDoubts(s, e)
 }
 
@@ -322,7 +314,8 @@ func (m *meters) keepDoubts(s *meterSession, e energy.TrialEnergy) error {
 	b, err := json.MarshalIndent(map[string]any{
 		"meter": s.spec, "method": e.Method, "from_s": e.From.Seconds(), "to_s": e.To.Seconds(), "gross_J": e.Gross,
 		"net_J":  e.Net,
-		"mean_W": e.MeanPower, "idle_W": e.Idle, "error_J": e.Error, "net_error_J": e.NetError, "doubts": doubts,
+		"mean_W": e.MeanPower, "idle_W": e.Idle, "idle_moved_J": e.Moved, "error_J": e.Error, "net_error_J": e.NetError,
+		"doubts": doubts,
 	}, "", "  ")
 	if err == nil {
 		err = m.attempt.Keep("energy-"+string(s.side)+".json", b)

@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -53,17 +54,17 @@ func (g gauge) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	return nil
 }
 
-// The idle of a gauge that renews its value seldom lasts for enough values, as soon as the lab knows how seldom: from
-// its readings, or from those of the trial before.
+// The idles of a gauge that renews its value seldom last for enough values together, as soon as the lab knows how
+// seldom: from its readings, or from those of the trial before. Each lasts for a second at least.
 func TestIdleLastsForEnoughValues(t *testing.T) {
 	for _, tt := range []struct {
 		what string
 		g    gauge
 		knew time.Duration
-		want time.Duration
+		want time.Duration // of both
 	}{
 		{"each reading is new", gauge{renewal: time.Second}, 0, 40 * time.Second},
-		{"a thousand a second", gauge{renewal: time.Millisecond, every: time.Millisecond}, 0, time.Second},
+		{"a thousand a second", gauge{renewal: time.Millisecond, every: time.Millisecond}, 0, 2 * time.Second},
 		{"one in 20 s", gauge{renewal: 20 * time.Second}, 0, 240 * time.Second},
 		{"on a board, the first trial", gauge{renewal: 20 * time.Second, onBoard: true}, 0, 40 * time.Second},
 		{"on a board, a later one", gauge{renewal: 20 * time.Second, onBoard: true}, 20 * time.Second, 240 * time.Second},
@@ -74,15 +75,23 @@ func TestIdleLastsForEnoughValues(t *testing.T) {
 				m.lab.learn("gauge", tt.knew)
 			}
 			m.sessions = []*meterSession{m.observe(measure.Client, "gauge", tt.g)}
-			if err := m.idle(t.Context()); err != nil {
-				t.Fatal(err)
+			all := time.Duration(0)
+			for when, rest := range []func(context.Context) error{m.idle, m.still} {
+				began := time.Since(m.zero)
+				if err := rest(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				s := m.sessions[0]
+				idle, margin := s.idle[when], s.facts().Margin()
+				all += idle.Length()
+				if idle.From < began+margin || time.Since(m.zero) < idle.To+margin {
+					t.Errorf("%s: idle of %v, began at %v, ended %v later; want %v on both sides", tt.what, idle, began,
+						time.Since(m.zero)-idle.To, margin)
+				}
+				time.Sleep(time.Minute)
 			}
-			s := m.sessions[0]
-			margin := s.facts().Margin()
-			if got := s.idle.Length(); got < tt.want || got > tt.want+12*time.Second || s.idle.From < margin ||
-				time.Since(m.zero) < s.idle.To+margin {
-				t.Errorf("%s: idle %v of %v, ended %v later; want %v, and %v on both sides", tt.what, got, s.idle,
-					time.Since(m.zero)-s.idle.To, tt.want, margin)
+			if all < tt.want || all > tt.want+12*time.Second {
+				t.Errorf("%s: idle for %v, want %v", tt.what, all, tt.want)
 			}
 			m.close()
 		})
@@ -147,7 +156,7 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 		defer l.Store.Close()
 		one, _, _ := attachedTrial(t, l)
 		waited := 0
-		one.attachments.still = func(context.Context, time.Time) error {
+		one.attachments.still = func(context.Context) error {
 			if n, m := one.records.sides[atClient].n, one.records.sides[atServer].n; n+m > 0 {
 				t.Errorf("%d records of the client and %d of the server were fetched", n, m)
 			}
@@ -164,9 +173,92 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 		time.Sleep(time.Minute)
 		ended := time.Now()
 		want := m.sessions[0].facts().Margin() + 4*time.Second
-		if err := m.still(t.Context(), ended); err != nil || time.Since(ended) < want {
+		if err := m.still(t.Context()); err != nil || time.Since(ended) < want {
 			t.Errorf("waited %v, %v, want %v", time.Since(ended), err, want)
+		}
+		fetched := time.Now()
+		if err := m.still(t.Context()); err != nil || time.Since(fetched) > 0 {
+			t.Errorf("waited once more, for %v, %v", time.Since(fetched), err)
 		}
 		m.close()
 	})
+}
+
+// A heating board: its idle power rises, and its load is 0.3 W.
+type heating struct {
+	loaded *bool
+	rise   float64 // W a second
+}
+
+func (heating) Describe() measure.Description { return measure.Description{Name: "heating"} }
+func (heating) Stats() instrument.MeterStats  { return instrument.MeterStats{Readings: 1} }
+func (heating) Facts() energy.Facts           { return energy.Facts{Interval: 10 * time.Millisecond} }
+
+func (w heating) Observe(ctx context.Context, emit func(measure.Sample)) error {
+	began := time.Now()
+	for ctx.Err() == nil {
+		power := 2 + w.rise*(time.Since(began)-5*time.Millisecond).Seconds() + 0.001*rand.NormFloat64()
+		if *w.loaded {
+			power += 0.3
+		}
+		emit(measure.Sample{Quantity: energy.Power, At: time.Since(began), Value: power})
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// Net energy has none of what the base moves evenly, and says by how much it moved.
+func TestNetEnergyOfAMovingBase(t *testing.T) {
+	for _, rise := range []float64{0, 0.08, -0.08} {
+		t.Setenv("TMPDIR", t.TempDir())
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := fakeLab(t, soundStack(), 1)
+			defer l.Store.Close()
+			attempt, err := l.Store.Begin(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newTrialRunner(l, l.Plan.Trials[0], attempt)
+			defer r.abandon()
+			m := r.attachments.meters.(*meters)
+			loaded := false
+			m.sessions = []*meterSession{m.observe(measure.Client, "heating", heating{&loaded, rise})}
+			if err := m.idle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.conversation.run.Began, loaded = time.Now(), true
+			time.Sleep(5 * time.Second)
+			r.conversation.run.Ended, loaded = time.Now(), false
+			if err := m.still(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := m.after(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range f.results {
+				if x.Response == "energy" && math.Abs(x.Mean-1.5) > 0.02 {
+					t.Errorf("base rises by %g W a second: %g J, want 1.5", rise, x.Mean)
+				}
+			}
+			noted := map[string]float64{}
+			for _, q := range f.quality {
+				noted[q.Key] = q.Value
+			}
+			// the middles of both idles are 5 s, a second, and two margins of 50 ms apart
+			if want := 5 * 6.1 * rise; math.Abs(noted["client_idle_moved"]-want) > 0.02 {
+				t.Errorf("base rises by %g W a second: it moved by %g J, want %g", rise, noted["client_idle_moved"], want)
+			}
+			if got := noted["client_doubt_idle_moved"] > 0; got != (rise != 0) {
+				t.Errorf("base rises by %g W a second: doubted is %v", rise, got)
+			}
+			if a, b := noted["idle_after_from"]-noted["run_to"], noted["idle_after_to"]-noted["idle_after_from"]; a < 0.05 ||
+				b < 1 {
+				t.Errorf("idle of %g s, %g s behind the run", b, a)
+			}
+		})
+	}
 }

@@ -42,7 +42,7 @@ type attachments struct {
 	devices, link, sensor, programs, joint, capture, meters attachment
 
 	idle  func(context.Context) error             // between warm-up and run: the meters measure the idle power
-	still func(context.Context, time.Time) error  // behind the run, before its records are fetched: they read on
+	still func(context.Context) error             // behind the run, before its records are fetched: and that behind it
 	model func(context.Context) (findings, error) // when packets are read: energy without a meter is modelled
 }
 
@@ -299,22 +299,21 @@ func (t *trialRunner) measure(ctx context.Context) error {
 // A runEnd is what comes between the end of a run and its records. Not behind them: to print the records costs the
 // programs CPU time as well, and energy, so they wait.
 type runEnd struct {
-	cost  func() error                           // takes what the run cost
-	still func(context.Context, time.Time) error // waits for the meters
-	count func()                                 // has connections counted, and does not wait
+	cost  func() error                // takes what the run cost
+	still func(context.Context) error // waits for the meters
+	count func()                      // has connections counted, and does not wait
 }
 
 func (e runEnd) of(ctx context.Context) error {
-	ended := time.Now()
 	if err := e.cost(); err != nil {
 		return err
 	}
-	return e.behind(ctx, ended)
+	return e.behind(ctx)
 }
 
 // behind is what does not cost the programs anything.
-func (e runEnd) behind(ctx context.Context, ended time.Time) error {
-	err := e.still(ctx, ended)
+func (e runEnd) behind(ctx context.Context) error {
+	err := e.still(ctx)
 	e.count()
 	return err
 }

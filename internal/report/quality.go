@@ -222,10 +222,15 @@ func (r *Report) doubtEnergy(noted [][]map[string]float64) {
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {
 			for _, key := range slices.Sorted(maps.Keys(energy.Words)) {
+				touched := metered
+				if key == "idle_moved" { // what includes idle power does not depend on it
+					touched = []string{"energy"}
+				}
 				if n := sum(trials, string(side)+"_doubt_"+key); n > 0 {
-					r.warnCells(i, side, metered, fmt.Sprintf("in %.0f of %d trials: %s", n, len(trials), energy.Words[key]))
+					r.warnCells(i, side, touched, fmt.Sprintf("in %.0f of %d trials: %s", n, len(trials), energy.Words[key]))
 				}
 			}
+			r.doubtMovedIdle(i, side, trials)
 		}
 	}
 }

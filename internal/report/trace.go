@@ -164,7 +164,7 @@ func thinned(all []TracePoint) []TracePoint {
 // NAME_to in s.
 func phasesOf(quality []store.Quality) []TracePhase {
 	var out []TracePhase
-	for _, name := range []string{"warm_up", "idle", "run"} {
+	for _, name := range []string{"warm_up", "idle", "run", "idle_after"} {
 		p := TracePhase{strings.ReplaceAll(name, "_", "-"), math.NaN(), math.NaN()}
 		for _, q := range quality {
 			switch q.Key {
@@ -174,8 +174,11 @@ func phasesOf(quality []store.Quality) []TracePhase {
 				p.To = q.Value
 			}
 		}
-		if p.Name == "run" {
+		switch p.Name {
+		case "run":
 			p.Name = "measured run"
+		case "idle-after":
+			p.Name = "idle"
 		}
 		if p.To > p.From {
 			out = append(out, p)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/store"
@@ -70,6 +71,9 @@ func (x *Trace) drawPhases(b *strings.Builder, ax axis) {
 		class := "fig-" + strings.ReplaceAll(p.Name, " ", "-")
 		fmt.Fprintf(b, `<rect class="%s" x="%s" width="%s" y="%d" height="%d"/>`, class, percent(ax.at(p.From)),
 			percent(ax.at(p.To)-ax.at(p.From)), traceTop, traceHeight)
+		if slices.ContainsFunc(x.Phases[:i], func(q TracePhase) bool { return q.Name == p.Name }) {
+			continue // it is the last one, and in the key already
+		}
 		fmt.Fprintf(b, `<rect class="%s" x="%d" width="14" y="4" height="12"/><text class="fig-key" x="%d" y="14">%s</text>`,
 			class, i*95, i*95+19, p.Name)
 	}

@@ -24,7 +24,8 @@ var Words = map[string]string{
 		"short bursts",
 	"coarse":     "the meter is too slow or too coarse for trials this short; batch more requests",
 	"below_idle": "the trial took less than idle: the device was not idle when idle was measured",
-	"idle_moved": "idle power changed around the trial; wait for the device to settle",
+	"idle_moved": "idle power was another one behind the trial than before it, and net energy is sure only as far as " +
+		"that moved evenly; wait for the device to settle",
 	"missing":    "readings are missing",
 	"bad_crc":    "frames of the meter had a bad checksum",
 	"garbage":    "some bytes or lines of the meter were garbage",

@@ -150,11 +150,11 @@ func TestErrorOfInstantaneousMeters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if idle.N < 38 || idle.N > 41 {
-			t.Fatalf("%d readings in 40 s", idle.N)
+		if idle[0].N < 38 || idle[0].N > 41 {
+			t.Fatalf("%d readings in 40 s", idle[0].N)
 		}
-		near(t, "noise", idle.Noise, noise, 0.006)
-		r, err := OfTrial(tr, Window{from, to}, idle)
+		near(t, "noise", idle[0].Noise, noise, 0.006)
+		r, err := OfTrial(tr, Window{from, to}, idle...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestErrorOfSlowBeats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := OfTrial(tr, Window{1300 * ms, 2300 * ms}, idle)
+			r, err := OfTrial(tr, Window{1300 * ms, 2300 * ms}, idle...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestErrorOfAClockThatIsOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return OfTrial(tr, Window{300 * ms, 300*ms + l}, still)
+		return OfTrial(tr, Window{300 * ms, 300*ms + l}, still...)
 	}
 	for _, off := range []time.Duration{-20 * ms, -6 * ms, -5 * ms, -2 * ms, 0, 2 * ms, 5 * ms, 6 * ms, 20 * ms} {
 		r, err := run(off, off.Abs())
@@ -285,7 +285,7 @@ func TestDrownedEnergyIsDoubted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := OfTrial(tr, Window{1500 * ms, 2500 * ms}, idle)
+		r, err := OfTrial(tr, Window{1500 * ms, 2500 * ms}, idle...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,11 +335,11 @@ func TestIdleNeedsReadingsAndDriftIsADoubt(t *testing.T) {
 	if _, err := tr.MeasureIdle(Window{0, 50 * ms}); err == nil {
 		t.Error("five readings made an idle")
 	}
-	before, err := tr.MeasureIdle(Window{100 * ms, 900 * ms})
-	after, err2 := tr.MeasureIdle(Window{2100 * ms, 2900 * ms})
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
+	both, err := tr.MeasureIdle(Window{100 * ms, 900 * ms}, Window{2100 * ms, 2900 * ms})
+	if err != nil {
+		t.Fatal(err)
 	}
+	before, after := both[0], both[1]
 	near(t, "idle", before.Power, 1, 0.001)
 	r, err := OfTrial(tr, Window{1000 * ms, 2000 * ms}, before, after)
 	if err != nil || len(r.Doubts) != 1 || !strings.Contains(r.Doubts[0].Error(), "idle power changed by 0.1") {

@@ -81,7 +81,7 @@ func TestErrorOfHeldReadings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := OfTrial(tr, Window{from, to}, idle)
+			r, err := OfTrial(tr, Window{from, to}, idle...)
 			if err != nil {
 				t.Fatal(err)
 			}

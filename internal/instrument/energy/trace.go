@@ -208,7 +208,7 @@ func (t Trace) readings(segments int) int {
 
 // spread is the standard deviation of the readings wholly inside a window, W, and how many
 // of them tell something new.
-func (t Trace) spread(w Window) (sd float64, n int) {
+func (t Trace) spread(w Window) (sd, n float64) {
 	var mean, m2 float64
 	segments := 0
 	for _, s := range t.within(w) {
@@ -220,37 +220,45 @@ func (t Trace) spread(w Window) (sd float64, n int) {
 		mean += d / float64(segments)
 		m2 += d * (s.W - mean)
 	}
-	n = t.readings(segments)
+	n = float64(t.readings(segments))
 	if t.Renewal > t.Interval { // the others repeat those before
-		n = int(float64(n) * t.Interval.Seconds() / t.Renewal.Seconds())
+		n *= t.Interval.Seconds() / t.Renewal.Seconds()
 	}
 	if n < 2 {
 		return 0, n
 	}
-	return math.Sqrt(m2 / float64(segments) * float64(n) / float64(n-1)), n
+	return math.Sqrt(m2 / float64(segments) * n / (n - 1)), n
 }
 
-// slowness is Idle.Slow of a window whose n readings have a standard deviation of sd, by the means of ten parts of it
-// (Schmeiser 1982, batch means). It is 1 where independent readings vary as much in one of a hundred cases, or
-// where the readings are too few.
-func (t Trace) slowness(w Window, sd float64, n int) float64 {
-	const parts, fewest, byChance = 10, 4, 2.41 // readings in a part; 99 % of χ² with 9 degrees of freedom, over 9
+// slowness is Idle.Slow of windows whose n readings have a standard deviation of sd, by the means of ten parts of them
+// (Schmeiser 1982, batch means), each about the mean of its window. It is 1 where independent readings vary as much in
+// one of a hundred cases, or where the readings are too few.
+func (t Trace) slowness(windows []Window, sd, n float64) float64 {
+	const parts, fewest = 10, 4 // readings in a part
 	if n < parts*fewest || sd == 0 {
 		return 1
 	}
-	var mean, m2 float64
-	for k := range parts {
-		part := Window{w.From + w.Length()*time.Duration(k)/parts, w.From + w.Length()*time.Duration(k+1)/parts}
-		j, err := t.Energy(part)
-		if err != nil { // a counter that was silent
-			return 1
+	var m2 float64
+	each, free := parts/len(windows), 0
+	for _, w := range windows {
+		mean := 0.0
+		for k := range each {
+			part := Window{w.From + w.Length()*time.Duration(k)/time.Duration(each),
+				w.From + w.Length()*time.Duration(k+1)/time.Duration(each)}
+			j, err := t.Energy(part)
+			if err != nil { // a counter that was silent
+				return 1
+			}
+			power := j / part.Length().Seconds()
+			d := power - mean
+			mean += d / float64(k+1)
+			m2 += d * (power - mean)
 		}
-		power := j / part.Length().Seconds()
-		d := power - mean
-		mean += d / float64(k+1)
-		m2 += d * (power - mean)
+		free += each - 1
 	}
-	if slow := m2 / (parts - 1) * float64(n) / parts / (sd * sd); slow > byChance {
+	f := 2.0 / 9 / float64(free)
+	byChance := math.Pow(1-f+2.326*math.Sqrt(f), 3) // 99 % of χ² over its degrees of freedom (Wilson and Hilferty 1931)
+	if slow := m2 / float64(free) * n / parts / (sd * sd); slow > byChance {
 		return slow
 	}
 	return 1

@@ -24,17 +24,35 @@ func (i Idle) slowNoise() float64 { return i.Noise * math.Sqrt(max(1, i.Slow)) }
 // stdErr is the standard error of the idle power, W.
 func (i Idle) stdErr() float64 { return i.slowNoise() / math.Sqrt(float64(max(i.N, 1))) }
 
-// MeasureIdle takes the idle power from a stretch without load. It needs ten readings.
-func (t Trace) MeasureIdle(w Window) (Idle, error) {
-	j, err := t.Energy(w)
-	if err != nil {
-		return Idle{}, fmt.Errorf("idle: %w", err)
+// middle is the instant in the middle of it.
+func (w Window) middle() time.Duration { return w.From + w.Length()/2 }
+
+// MeasureIdle takes the idle power from stretches without load, each for itself, and their noise from all of them. It
+// needs ten readings in all.
+func (t Trace) MeasureIdle(windows ...Window) ([]Idle, error) {
+	idle := make([]Idle, len(windows))
+	var length time.Duration
+	var readings, squares, free float64 // how many, about the means of their windows; degrees of freedom
+	for k, w := range windows {
+		j, err := t.Energy(w)
+		if err != nil {
+			return nil, fmt.Errorf("idle: %w", err)
+		}
+		sd, n := t.spread(w)
+		idle[k] = Idle{Window: w, Power: j / w.Length().Seconds(), N: int(n)}
+		length, readings = length+w.Length(), readings+n
+		squares, free = squares+max(0, n-1)*sd*sd, free+max(0, n-1)
 	}
-	sd, n := t.spread(w)
-	if n < 10 {
-		return Idle{}, fmt.Errorf("idle: %d readings in %v are too few; idle for %v or longer", n, w.Length(), 12*t.Fresh())
+	if readings < 10 {
+		return nil, fmt.Errorf("idle: %d readings in %v are too few; idle for %v or longer", int(readings), length,
+			12*t.Fresh())
 	}
-	return Idle{Window: w, Power: j / w.Length().Seconds(), Noise: sd, N: n, Slow: t.slowness(w, sd, n)}, nil
+	noise := math.Sqrt(squares / max(1, free))
+	slow := t.slowness(windows, noise, readings)
+	for k := range idle {
+		idle[k].Noise, idle[k].Slow = noise, slow
+	}
+	return idle, nil
 }
 
 // A Method is how a trial's energy was estimated.
@@ -55,9 +73,10 @@ type TrialEnergy struct {
 	Gross     float64 // J, what the supply gave
 	Net       float64 // J, over idle; NaN without idle
 	MeanPower float64 // W, gross
-	Idle      float64 // W; NaN without
+	Idle      float64 // W, beneath the trial; NaN without
+	Moved     float64 // J, by how much idle power behind the trial was above that before, over its length; 0: not known
 	Error     float64 // J, half-width that the meter's interval, noise and step account for; not its calibration
-	NetError  float64 // J, the same for Net; NaN without idle
+	NetError  float64 // J, the same for Net, with what idle power may have done unseen; NaN without idle
 	Method    Method
 	Doubts    []error // travel with the figures
 }
@@ -73,7 +92,7 @@ const widenBy = 5
 func (f Facts) Margin() time.Duration { return widenBy*f.Interval + f.Renewal }
 
 // OfTrial estimates a trial's energy. With idle, one measured before the trial or
-// one before and one after it in the same block, it is the excess over idle;
+// one before and one behind it in the same block, it is the excess over idle;
 // without, it is clipped. A gap in the readings is an error: that trial is invalid.
 func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 	if len(idle) == 0 {
@@ -81,14 +100,7 @@ func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 		r.Doubts = append(r.Doubts, t.still(w, t.odd(w))...)
 		return r, err
 	}
-	var level Idle
-	var levelErr float64
-	for _, i := range idle {
-		level.Power += i.Power / float64(len(idle))
-		level.Noise, level.Slow = max(level.Noise, i.Noise), max(level.Slow, i.Slow)
-		levelErr = math.Hypot(levelErr, i.stdErr()/float64(len(idle)))
-	}
-	r, err := excess(t, w, level, levelErr)
+	r, err := excess(t, w, baseOf(w, idle))
 	if err != nil {
 		return r, err
 	}
@@ -97,11 +109,40 @@ func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 		watched = Window{min(watched.From, i.From), max(watched.To, i.To)}
 	}
 	r.Doubts = append(r.Doubts, t.still(w, t.odd(watched))...)
-	if len(idle) > 1 {
-		r.Doubts = append(r.Doubts, drift(idle, r)...)
-	}
 	return r, nil
 }
+
+// A base is the idle power beneath a trial.
+type base struct {
+	Idle
+	err   float64 // W, standard error of the power
+	moved float64 // W, by how much the idle behind the trial is above the one before
+	noise float64 // W, standard error of that
+}
+
+// baseOf takes the base of a trial from the idle before and behind it: what moves evenly from the one to the other has
+// the power in the middle of the trial that lies between theirs.
+func baseOf(w Window, idle []Idle) base {
+	before, behind := idle[0], idle[len(idle)-1]
+	b := base{Idle: before, err: before.stdErr()}
+	if len(idle) == 1 {
+		return b
+	}
+	share := 0.5
+	if apart := behind.middle() - before.middle(); apart > 0 {
+		share = min(1, max(0, float64(w.middle()-before.middle())/float64(apart)))
+	}
+	b.moved, b.noise = behind.Power-before.Power, math.Hypot(before.stdErr(), behind.stdErr())
+	b.Power += share * b.moved
+	b.err = math.Hypot((1-share)*before.stdErr(), share*behind.stdErr())
+	b.Noise, b.Slow = max(before.Noise, behind.Noise), max(before.Slow, behind.Slow)
+	return b
+}
+
+// unknown is the standard error of the base that stems from its moving, W: it may have stepped at any instant of the
+// trial, and a uniform distribution as wide as the move has the standard deviation moved / √12. Twice as much holds
+// whatever the base did from one idle to the other, if it went only one way: that is off by half of the move at most.
+func (b base) unknown() float64 { return math.Abs(b.moved) / math.Sqrt(12) }
 
 // clipped. Equation: E = Σ Pk · overlap(k, window).
 func clipped(t Trace, w Window) (TrialEnergy, error) {
@@ -159,8 +200,8 @@ func (f Facts) stepError(noise float64, length time.Duration) float64 {
 }
 
 // excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
-// gross = net + idle · length(window). IdleErr is the standard error of the idle power, W.
-func excess(t Trace, w Window, idle Idle, idleErr float64) (TrialEnergy, error) {
+// gross = net + idle · length(window).
+func excess(t Trace, w Window, idle base) (TrialEnergy, error) {
 	wide, missed := w.Widen(t.Margin()), t.outside()
 	if missed >= w.Length() {
 		return TrialEnergy{}, fmt.Errorf("the meter's clock may be %v off, and the trial lasts %v: its readings may be of "+
@@ -170,21 +211,27 @@ func excess(t Trace, w Window, idle Idle, idleErr float64) (TrialEnergy, error) 
 	if err != nil {
 		return TrialEnergy{}, fmt.Errorf("%w (the trial and %v of idle on both sides)", err, t.Margin())
 	}
-	r := TrialEnergy{Window: w, Idle: idle.Power, Method: Excess}
+	r := TrialEnergy{Window: w, Idle: idle.Power, Moved: idle.moved * w.Length().Seconds(), Method: Excess}
 	r.Net = sum - idle.Power*wide.Length().Seconds()
 	r.Gross = r.Net + idle.Power*w.Length().Seconds()
 	r.MeanPower = r.Gross / w.Length().Seconds()
 	step := math.Abs(r.MeanPower-idle.Power) * w.Length().Seconds() / (w.Length() - missed).Seconds() // had it been missed
-	r.NetError = t.netError(idle.slowNoise(), idleErr, step, wide.Length()) +
-		2*t.stepError(idle.Noise, w.Length())
-	r.Error = r.NetError
-	if r.Net >= -r.NetError && r.NetError > 0.02*math.Abs(r.Net) {
+	r.Error = t.netError(idle.slowNoise(), idle.err, step, wide.Length()) + 2*t.stepError(idle.Noise, w.Length())
+	moved := 2 * idle.unknown() * wide.Length().Seconds()
+	r.NetError = math.Hypot(r.Error, moved)
+	if r.Net >= -r.NetError && r.Error > 0.02*math.Abs(r.Net) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
-			"this meter measures the net energy of %.3g J only to within %.2g J; batch more requests", r.Net, r.NetError))
+			"this meter measures the net energy of %.3g J only to within %.2g J; batch more requests", r.Net, r.Error))
 	}
 	if r.Net < -r.NetError {
 		r.Doubts = append(r.Doubts, doubt("below_idle",
 			"net energy %.3g J is below idle: the device was not idle when idle was measured", r.Net))
+	}
+	if math.Abs(idle.moved) > 3*idle.noise && moved > 0.02*math.Abs(r.Net) {
+		r.Doubts = append(r.Doubts, doubt("idle_moved",
+			"idle power changed by %.3g W from before the trial to behind it, %.3g J over its length; where it does not change "+
+				"evenly, that may be up to %.2g J of its net energy of %.3g J; wait for the device to settle", idle.moved, r.Moved,
+			moved, r.Net))
 	}
 	return r, nil
 }
@@ -209,24 +256,4 @@ func (f Facts) conversions() time.Duration {
 		return time.Duration(math.Hypot(float64(f.Interval), float64(f.Renewal))) // it is renewed, and then read
 	}
 	return f.Sampling
-}
-
-// drift says that idle before and after do not agree.
-func drift(idle []Idle, r TrialEnergy) []error {
-	lo, hi := idle[0], idle[0]
-	for _, i := range idle[1:] {
-		if i.Power < lo.Power {
-			lo = i
-		}
-		if i.Power > hi.Power {
-			hi = i
-		}
-	}
-	by := hi.Power - lo.Power
-	if by <= 3*math.Hypot(lo.stdErr(), hi.stdErr()) || by*r.Length().Seconds() <= 0.02*math.Abs(r.Net) {
-		return nil
-	}
-	return []error{doubt("idle_moved",
-		"idle power changed by %.3g W around the trial, which is %.3g J over its length, and its net energy is %.3g J; "+
-			"wait for the device to settle", by, by*r.Length().Seconds(), r.Net)}
 }
