@@ -46,10 +46,8 @@ func (d *Driver) settle(r *run, l *lane, opening time.Duration) error {
 	d.settled = true
 	// a round trip to open the connection, of which the server hears half a round trip later
 	for by := r.now() + settingsWait + 2*opening; !d.settings.Heard() && r.now() < by; {
-		for b := l.conn.next(); b != nil; b = l.conn.next() {
-			if _, err := l.pipe.send(&r.pacer, b, by); err != nil {
-				return err
-			}
+		if err := r.push(l); err != nil {
+			return err
 		}
 		n, err := l.pipe.receive(&r.pacer, l.conn.space(), by)
 		if errors.Is(err, errTimeout) {

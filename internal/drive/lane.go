@@ -45,10 +45,11 @@ type lane struct {
 
 	pipe pipe // blocking engines: the connection; nil: none
 
+	out []byte // what the peer has not taken so far of what is being sent
+
 	// The epoll engine's.
-	fd      int // -1: none
-	number  int // index in lanes
-	out     []byte
+	fd      int    // -1: none
+	number  int    // index in lanes
 	watched uint32 // events
 	pending bool   // connecting
 	busy    bool
@@ -232,6 +233,7 @@ func (l *lane) hangUp() {
 		unix.Close(l.fd)
 		l.fd = -1
 	}
+	l.out = nil
 	if l.ender != nil {
 		l.ender.hungUp()
 	}

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ type multiplexer struct {
 	flight  map[uint32]*lane
 	blocked []*lane // bodies that wait for the connection's window
 	out     []byte  // being sent
+	broken  error   // why nothing more can be sent; what was answered before is still to be received
 }
 
 // firstStreams is how many streams are opened before the server has said, here or on the
@@ -114,7 +116,7 @@ func (m *multiplexer) loop() {
 		m.take()
 		m.sweep()
 	}
-	m.fail(errStopped)
+	m.failAll(errStopped)
 }
 
 // of is a lane's stream.
@@ -133,7 +135,7 @@ func (m *multiplexer) send(l *lane, due, now time.Duration) {
 // open opens streams for those that wait, as many as the server takes. A server
 // that goes away answers what it took up; what comes after finds another connection.
 func (m *multiplexer) open() {
-	for m.waiting.n > 0 && len(m.flight) < m.most {
+	for m.waiting.n > 0 && len(m.flight) < m.most && m.broken == nil {
 		if m.w.goingAway || m.opened > http2Most-2 {
 			if len(m.flight) > 0 {
 				return
@@ -142,7 +144,7 @@ func (m *multiplexer) open() {
 		}
 		if m.fd < 0 {
 			if err := m.connect(m.waiting.head().by); err != nil {
-				m.fail(fmt.Errorf("connect: %w", err))
+				m.failAll(fmt.Errorf("connect: %w", err))
 				return
 			}
 		}
@@ -203,7 +205,7 @@ func (m *multiplexer) save(l *lane) {
 
 // flush sends what there is room for.
 func (m *multiplexer) flush() {
-	for m.fd >= 0 {
+	for m.fd >= 0 && m.broken == nil {
 		if len(m.out) == 0 {
 			if len(m.w.out) == 0 {
 				return
@@ -215,7 +217,7 @@ func (m *multiplexer) flush() {
 			return
 		}
 		if no != 0 {
-			m.fail(no)
+			m.broken = no
 			return
 		}
 		m.out = m.out[n:]
@@ -236,7 +238,7 @@ func (m *multiplexer) await(due time.Duration) {
 		}
 	}
 	var what int16 = unix.POLLIN
-	if len(m.out)+len(m.w.out) > 0 {
+	if len(m.out)+len(m.w.out) > 0 && m.broken == nil {
 		what |= unix.POLLOUT
 	}
 	if !poll(m.fd, what, until-now) && spins {
@@ -258,7 +260,7 @@ func (m *multiplexer) take() {
 		m.fail(no)
 		return
 	case n == 0:
-		m.fail(io.EOF)
+		m.fail(cmp.Or(m.broken, io.EOF))
 		return
 	}
 	w := m.w
@@ -452,16 +454,18 @@ func (m *multiplexer) settle(l *lane, err error) {
 	m.free.push(l)
 }
 
-// fail ends the connection and every request on it, or on its way to it. An
-// idle connection that the server closed concerns nobody.
+// fail ends the connection and every request on it. An idle connection that the server closed concerns nobody, and
+// those that wait for a stream find another connection.
 func (m *multiplexer) fail(err error) {
 	m.hangUp()
 	for _, id := range m.after(0) {
 		m.end(m.flight[id], err)
 	}
-	if err == io.EOF {
-		return // those that wait find another connection
-	}
+}
+
+// failAll is fail where no other connection can be found.
+func (m *multiplexer) failAll(err error) {
+	m.fail(err)
 	for ; m.waiting.n > 0; m.waiting.pop() {
 		m.settle(m.waiting.head(), err)
 	}
@@ -478,6 +482,7 @@ func (m *multiplexer) hangUp() {
 // fresh: the next stream is the first of a new connection.
 func (m *multiplexer) fresh() {
 	m.w.hungUp()
+	m.broken = nil
 	m.out, m.opened, m.most = m.out[:0], 0, firstStreams
 	if m.known > 0 {
 		m.most = min(m.most, m.known)
