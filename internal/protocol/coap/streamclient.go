@@ -126,5 +126,11 @@ func (s *StreamExchange) Done() bool { return s.x.Done() }
 // Result is the response, or why there is none.
 func (s *StreamExchange) Result() (Reply, error) { return s.x.Result() }
 
+// Answering says whether some of a response has come, or of a message that may be one.
+func (s *StreamExchange) Answering() bool { return s.n > 0 || s.x.Answering() }
+
+// Aborted says whether the peer ended the connection for a fault (RFC 8323, section 5.6).
+func (s *StreamExchange) Aborted() bool { return s.signal.aborted }
+
 // Reusable says whether the peer has not said goodbye.
 func (s *StreamExchange) Reusable() bool { return !s.signal.gone }
