@@ -158,8 +158,8 @@ func (r *run) converse(l *lane) error {
 			}
 			return err
 		}
-		l.bytes = true
 		whole, err := c.got(n, now)
+		l.received()
 		switch {
 		case err != nil:
 			return err
@@ -201,8 +201,8 @@ func (r *run) lastWords(l *lane, broke error, receive func([]byte) (int, error))
 			}
 			break
 		}
-		l.bytes = true
 		whole, err := l.conn.got(n, now)
+		l.received()
 		if err != nil {
 			return err
 		}

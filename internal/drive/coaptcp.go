@@ -111,6 +111,17 @@ func (w *coapTCPConn) unasked(n int) error {
 	return err
 }
 
+// answering: what comes besides a response is what the server says of itself.
+func (w *coapTCPConn) answering() bool { return w.x.Answering() }
+
+// leaving: a server that ends a connection for a fault says so.
+func (w *coapTCPConn) leaving() string {
+	if w.x.Aborted() {
+		return ", after Abort"
+	}
+	return ""
+}
+
 func (w *coapTCPConn) closed() error { return io.EOF }
 
 func (w *coapTCPConn) reply() (int, []byte) {

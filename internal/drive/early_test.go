@@ -98,7 +98,8 @@ func TestResetConcernsOnlyWhatIsInFlight(t *testing.T) {
 			conn.Write(http2OK(stream))
 		}
 	})
-	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 8, Timeout: time.Minute})
+	d, err := Dial(t.Context(), Spec{URL: url, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 8,
+		Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

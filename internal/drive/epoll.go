@@ -274,8 +274,8 @@ func (e *events) take(l *lane, what uint32) {
 		}
 		return
 	}
-	l.bytes = true
 	whole, err := l.conn.got(n, now)
+	l.received()
 	e.established(l)
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"syscall"
@@ -127,6 +128,9 @@ func (r *run) decode(l *lane) (time.Duration, error) {
 	end := r.now()
 	l.row.deser = int64(end - before)
 	l.row.total = int64(end - l.begin)
+	if l.faulter != nil && errors.As(err, new(statusError)) {
+		err = cmp.Or(l.faulter.fault(), err)
+	}
 	if r.checker != nil && err == nil {
 		err = r.checker.Check(l.seq)
 		end = r.now() // the next request is not late because this answer was long to check
@@ -207,14 +211,29 @@ func (r *run) reason(l *lane, err error) string {
 	case errors.As(err, new(tooLargeError)) && r.d.Limit != "":
 		return fmt.Sprintf("%v (%s)", err, r.d.Limit)
 	case errors.Is(err, errTimeout):
-		return "no response within " + r.d.Timeout.String()
+		text := "no response within " + r.d.Timeout.String()
+		if l.guesser != nil && !l.bytes {
+			text += l.guesser.guess()
+		}
+		return text
 	case isEOF(err):
-		return "connection closed " + when
+		return "connection closed " + when + l.leaving()
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "connection reset " + when
+		return "connection reset " + when + l.leaving()
 	}
 	return err.Error()
 }
+
+// leaving is what the peer said of the end of the connection.
+func (l *lane) leaving() string {
+	if l.quitter == nil {
+		return ""
+	}
+	return l.quitter.leaving()
+}
+
+// received notes that the stream was given bytes.
+func (l *lane) received() { l.bytes = l.answerer == nil || l.answerer.answering() }
 
 // connected tells a protocol that speaks first that there is a new connection.
 func (l *lane) connected() {

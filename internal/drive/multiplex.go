@@ -18,6 +18,7 @@ type muxStream struct {
 	grpc   bool
 	buf    []byte
 	id     uint32 // 0: none is open
+	conn   *http2Conn
 	stream http2Stream
 	body   []byte // of the request, not yet framed
 	ended  bool   // the request was framed whole
@@ -33,6 +34,8 @@ func (w *muxStream) headroom() int {
 
 func (w *muxStream) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf, 0; return nil }
 func (w *muxStream) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
+func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc) }
+func (w *muxStream) leaving() string                         { return w.conn.leaving() }
 
 // A muxConn is the connection that all lanes share; it outlives a run.
 type muxConn struct {
@@ -94,7 +97,9 @@ func newMultiplexer(r *run) *multiplexer {
 		m.fresh()
 	}
 	for _, l := range lanes {
-		m.streams = append(m.streams, l.stream.(*muxStream))
+		s := l.stream.(*muxStream)
+		s.conn = m.w
+		m.streams = append(m.streams, s)
 		m.free.push(l)
 	}
 	return m
@@ -289,11 +294,9 @@ func (m *multiplexer) take() {
 // frame reads one; an error is the connection's end.
 func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.Duration) error {
 	l := m.load(stream)
-	if l != nil {
-		l.bytes = true
-	}
+	idle := stream > m.opened && kind <= frameContinuation && kind != framePriority
 	switch {
-	case stream > m.opened && kind != framePush:
+	case idle && kind != framePush:
 		return fmt.Errorf("a frame of stream %d, which was not opened", stream)
 	case kind == frameReset && l != nil && len(b) == 4 && m.w.headersOf == 0:
 		m.wasReset(l, m.w.stream.reset(binary.BigEndian.Uint32(b)))
@@ -301,6 +304,9 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	}
 	perStream := m.w.perStream
 	err := m.w.take(kind, flags, stream, b)
+	if l != nil {
+		l.bytes = m.w.answering()
+	}
 	if _, long := err.(tooLargeError); (long || errors.Is(err, errLength)) && l != nil {
 		if long || !m.w.ended {
 			m.reset(stream)
@@ -457,10 +463,10 @@ func (m *multiplexer) settle(l *lane, err error) {
 // fail ends the connection and every request on it. An idle connection that the server closed concerns nobody, and
 // those that wait for a stream find another connection.
 func (m *multiplexer) fail(err error) {
-	m.hangUp()
 	for _, id := range m.after(0) {
-		m.end(m.flight[id], err)
+		m.end(m.flight[id], err) // before what the server said of the end is forgotten
 	}
+	m.hangUp()
 }
 
 // failAll is fail where no other connection can be found.
