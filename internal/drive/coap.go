@@ -170,7 +170,7 @@ func (w *coapConn) answering() bool { return w.x.Answering() }
 // guess: a server may answer in such a way that nobody can tell what.
 func (w *coapConn) guess() string {
 	if w.x.Strange() {
-		return ", only answers with another token or message ID"
+		return ", only what is malformed or has another token or message ID"
 	}
 	return ""
 }

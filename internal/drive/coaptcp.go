@@ -114,6 +114,14 @@ func (w *coapTCPConn) unasked(n int) error {
 // answering: what comes besides a response is what the server says of itself.
 func (w *coapTCPConn) answering() bool { return w.x.Answering() }
 
+// guess: a server may answer in such a way that nobody can tell what.
+func (w *coapTCPConn) guess() string {
+	if w.x.Strange() {
+		return ", only answers with another token"
+	}
+	return ""
+}
+
 // leaving: a server that ends a connection for a fault says so.
 func (w *coapTCPConn) leaving() string {
 	if w.x.Aborted() {

@@ -125,6 +125,9 @@ func connectAdvice(scheme string, err error, way *dialing) string {
 	if strings.Contains(err.Error(), "tls: ") {
 		return "; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"
 	}
+	if errors.Is(err, errNoHTTP2) {
+		return "; ask it by HTTP/1.1"
+	}
 	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) {
 		switch {
 		case refusal.OtherVersion():

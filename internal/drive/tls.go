@@ -138,13 +138,15 @@ func (s *secret) openTLS(r *run, by time.Duration) (pipe, error) {
 	return &tlsPipe{tls: c, raw: conn}, nil
 }
 
+var errNoHTTP2 = errors.New("the server does not speak HTTP/2")
+
 // handshake: without a context it starts no goroutine.
 func (s *secret) handshake(c *tls.Conn) error {
 	if err := c.Handshake(); err != nil {
 		return err
 	}
 	if got := c.ConnectionState().NegotiatedProtocol; s.t.scheme == "https" && s.t.Protocol != HTTP1 && got != HTTP2 {
-		return fmt.Errorf("the server does not speak HTTP/2: it chose %q by ALPN", got)
+		return fmt.Errorf("%w: it chose %q by ALPN", errNoHTTP2, got)
 	}
 	return nil
 }

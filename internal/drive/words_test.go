@@ -175,11 +175,13 @@ func TestCoAPAnswersToSomethingElse(t *testing.T) {
 		want   string
 	}{
 		"another token": {func(b []byte) []byte { return []byte{0x64, 0x45, b[2], b[3], ^b[4], b[5], b[6], b[7]} },
-			"no response within 500ms, only answers with another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token or message ID"},
 		"another message ID": {func(b []byte) []byte { return []byte{0x64, 0x45, b[2], ^b[3], b[4], b[5], b[6], b[7]} },
-			"no response within 500ms, only answers with another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token or message ID"},
 		"separate, another token": {func(b []byte) []byte { return []byte{0x54, 0x45, 0, 1, ^b[4], b[5], b[6], b[7]} },
-			"no response within 500ms, only answers with another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token or message ID"},
+		"malformed": {func(b []byte) []byte { return []byte{0x64, 0x45, b[2], b[3], b[4], b[5], b[6], b[7], 0xff} },
+			"no response within 500ms, only what is malformed or has another token or message ID"},
 		"an acknowledgement": {func(b []byte) []byte { return []byte{0x60, 0, b[2], b[3]} }, "no response within 500ms"},
 	} {
 		c, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -202,6 +204,37 @@ func TestCoAPAnswersToSomethingElse(t *testing.T) {
 			if x.Failure != tt.want {
 				t.Errorf("%s: %q, want %q", name, x.Failure, tt.want)
 			}
+		}
+	}
+}
+
+// Over TCP, what a server says of itself begins no response, and one that ends a connection for a fault says so.
+func TestCoAPOverTCPEndsBeforeAResponse(t *testing.T) {
+	for want, says := range map[string]string{
+		"no response within 500ms, only answers with another token": "0445" + "7a7a7a7a",
+		"connection closed before a response":                       "00e4",
+		"connection closed before a response, after Abort":          "00e5",
+	} {
+		url := hostile(t, func(c net.Conn, _ int) {
+			c.Write([]byte{0, 0xe1})
+			b := make([]byte, 1500)
+			for n := 0; n < 20; { // its own CSM, and the request
+				more, err := c.Read(b)
+				if err != nil {
+					return
+				}
+				n += more
+			}
+			answer, _ := base16.DecodeString(says)
+			c.Write(answer)
+			if strings.HasPrefix(want, "no response") {
+				c.Read(b)
+			}
+		})
+		_, xs := driveWithin(t, 500*time.Millisecond, Spec{URL: "coap+tcp" + url[len("http"):] + "path", Method: "POST"},
+			Load{Schedule: ClosedLoop(1, 0)}, Fixed("12345678"))
+		if got := xs[0].Failure; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -340,7 +340,7 @@ func (x *ClientExchange) Retransmissions() int { return x.retransmissions }
 // Answering says whether a part of the response has come.
 func (x *ClientExchange) Answering() bool { return len(x.body) > 0 }
 
-// Strange says whether responses have come since Start that are not to the request.
+// Strange says whether something has come since Start that is malformed, or a response, but not to the request.
 func (x *ClientExchange) Strange() bool { return x.strange }
 
 // MessageIDs is how many message IDs were used since it was made. After 65,536 they come again.

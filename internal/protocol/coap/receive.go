@@ -11,7 +11,10 @@ import (
 // is rejected or ignored as RFC 7252, sections 4.2, 4.3 and 5.3.2 say.
 func (x *ClientExchange) Receive(datagram []byte, now time.Duration) {
 	m := &x.in
-	switch err := m.Decode(datagram); {
+	waiting := x.phase == unacked || x.phase == acked
+	err := m.Decode(datagram)
+	x.strange = x.strange || waiting && err != nil
+	switch {
 	case err == ErrShort || err == ErrVersion:
 		return
 	case err != nil:
@@ -20,7 +23,6 @@ func (x *ClientExchange) Receive(datagram []byte, now time.Duration) {
 		}
 		return
 	}
-	waiting := x.phase == unacked || x.phase == acked
 	switch m.Type {
 	case Acknowledgement, Reset:
 		switch ours := m.ID == x.mid; {
