@@ -140,7 +140,7 @@ func connectAdvice(scheme string, err error, way *dialing) string {
 	if state := way.state(); state.Open > 0 {
 		return "; " + state.String()
 	}
-	if isEOF(err) || errors.Is(err, syscall.ECONNRESET) {
+	if isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, mqtt.ErrMalformed) {
 		return "; it listens there, but may not speak " + scheme
 	}
 	return "; is the server up?"

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
 
 var (
@@ -169,6 +170,9 @@ func (r *run) mayRepeat(l *lane, err error) bool {
 	}
 	if errors.Is(err, errUnprocessed) || errors.Is(err, errRefused) || err == errRejected && !l.bytes {
 		return true
+	}
+	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) && refusal.Ends() {
+		return l.resumer != nil && l.resumer.resume()
 	}
 	if !r.d.overTCP || !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 		return false

@@ -95,6 +95,7 @@ func TestMQTTRefusalsInWords(t *testing.T) {
 		{"200300 8700", "", "", MQTT5, "reason 0x87 (not authorized); edgegauge has no user name and no password to tell it"},
 		{"200200 04", "", "", MQTT311, "reason 0x04 (bad user name or password); edgegauge has no user name"},
 		{"200300 8800", "", "", MQTT5, "reason 0x88 (server unavailable)"},
+		{"f00218 00", "", "", MQTT5, "AUTH: unexpected from a broker; it listens there, but may not speak mqtt"},
 		{"", "", "", MQTT5, "the server closed the connection; it listens there, but may not speak mqtt"},
 		{"200300 0000", "8f", "", MQTT5, "SUBACK, reason 0x8f (topic filter invalid)"},
 		{"200300 0000", "00", "", MQTT5, "the broker grants the subscription QoS 0 only"},
@@ -141,6 +142,44 @@ func TestMQTTRefusalsInWords(t *testing.T) {
 		if !strings.Contains(got, tt.want) || strings.Contains(got, "is the server up") ||
 			strings.HasSuffix(tt.want, "500ms") && got != tt.want {
 			t.Errorf("%+v: %q", tt, got)
+		}
+	}
+}
+
+// A broker that ends connections, and says so, keeps sessions: what QoS 1 promises holds over the next connection, as
+// where it says nothing. Of one that finds a fault with the client it does not.
+func TestMQTTSessionOutlivesADisconnect(t *testing.T) {
+	for reason, want := range map[byte]string{0x8b: "", 0: "",
+		0x82: "mqtt: the broker refused with DISCONNECT, reason 0x82 (protocol error)"} {
+		for concurrency := 1; concurrency <= 2; concurrency++ {
+			url := hostile(t, func(c net.Conn, before int) {
+				present := byte(0)
+				for kind, b := range packets(c) {
+					switch kind >> 4 {
+					case 1:
+						if before >= concurrency {
+							present = 1
+						}
+						c.Write([]byte{0x20, 3, present, 0, 0})
+					case 8:
+						c.Write([]byte{0x90, 4, b[0], b[1], 0, 1})
+					case 3:
+						if present == 0 {
+							c.Write([]byte{0xe0, 1, reason})
+							return
+						}
+						at := 2 + int(b[1])
+						c.Write([]byte{0x40, 2, b[at], b[at+1]})
+						c.Write([]byte{0x30, 5, 0, 1, 'r', 0, 'a'})
+					}
+				}
+			})
+			why, r := failing(t, Spec{URL: "mqtt" + url[len("http"):], QoS: 1, Topic: "q", ResponseTopic: "r/{id}",
+				Concurrency: concurrency}, 1)
+			if why[0] != want || want == "" && r.Quality.Retransmissions != 1 {
+				t.Errorf("reason %#x, %d connections: %q, %d messages sent again", reason, concurrency, why[0],
+					r.Quality.Retransmissions)
+			}
 		}
 	}
 }

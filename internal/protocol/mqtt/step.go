@@ -24,6 +24,12 @@ func (r *Refusal) Error() string {
 	return text
 }
 
+// Ends says whether the broker ended the connection for reasons of its own, as by a restart: a session may go on over
+// another one.
+func (r *Refusal) Ends() bool {
+	return r.Kind == Disconnect && slices.Contains([]byte{0, 0x88, 0x89, 0x8b, 0x8d, 0x98, 0xa0}, r.Reason)
+}
+
 // NoLogin says whether the broker wants to know who asks.
 func (r *Refusal) NoLogin() bool {
 	return r.Kind == Connack && slices.Contains([]byte{4, 5, 0x86, 0x87}, r.Reason)
