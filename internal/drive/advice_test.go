@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,6 +26,10 @@ func TestAdviceOnServersThatAreUp(t *testing.T) {
 		return s.URL
 	}
 	plain, today, old := start(0), start(tls.VersionTLS13), start(tls.VersionTLS12)
+	silent := "https" + strings.TrimPrefix(hostile(t, overTLS(t, func(c net.Conn, _ int) {
+		c.Read(make([]byte, 1)) // a handshake, by which nothing is chosen
+	})), "http")
+	hangsUp := "mqtt" + strings.TrimPrefix(hostile(t, func(net.Conn, int) {}), "http") + "x"
 	for _, tt := range []struct {
 		s    Spec
 		want string
@@ -34,6 +39,9 @@ func TestAdviceOnServersThatAreUp(t *testing.T) {
 		{Spec{URL: old}, "; a server listens there, but it may not speak TLS 1.3"},
 		{Spec{URL: today, Protocol: HTTP2, Credentials: Credentials{Insecure: true}},
 			"; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"},
+		{Spec{URL: silent, Protocol: HTTP2, Credentials: Credentials{Insecure: true}},
+			`the server does not speak HTTP/2: it chose "" by ALPN; ask it by HTTP/1.1`},
+		{Spec{URL: hangsUp}, "; it listens there, but may not speak mqtt"}, // closed, or reset if it read nothing
 		{Spec{URL: plain, Protocol: HTTP2}, "the server answers in HTTP/1: it takes no HTTP/2 without TLS"},
 		{Spec{URL: plain, Protocol: HTTP2, Connection: Multiplexed, Concurrency: 2},
 			"the server answers in HTTP/1: it takes no HTTP/2 without TLS"},

@@ -58,8 +58,9 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 		}
 	}
 	r.finish(l, err)
-	if err != nil || l.conn != nil && !r.reusable(l) || r.d.Connection == PerRequest {
-		if err == nil && l.parter != nil {
+	// Bytes left to send: the server answered early, and half a request is on the line.
+	if err != nil || l.conn != nil && !r.reusable(l) || r.d.Connection == PerRequest || len(l.out) > 0 {
+		if err == nil && len(l.out) == 0 && l.parter != nil {
 			l.parter.goodbye()
 			r.farewell(l)
 		}
@@ -136,12 +137,8 @@ func (r *run) converse(l *lane) error {
 	}
 	p, c := &r.pacer, l.conn
 	for {
-		for b := c.next(); b != nil; b = c.next() {
-			some, err := l.pipe.send(p, b, l.by)
-			l.written = l.written || some
-			if err != nil {
-				return err
-			}
+		if err := r.push(l); err != nil {
+			return r.lastWords(l, err, func(b []byte) (int, error) { return l.pipe.receive(p, b, l.by) })
 		}
 		by := l.by
 		if l.timer != nil {
@@ -161,8 +158,8 @@ func (r *run) converse(l *lane) error {
 			}
 			return err
 		}
-		l.bytes = true
 		whole, err := c.got(n, now)
+		l.received()
 		switch {
 		case err != nil:
 			return err
@@ -175,6 +172,48 @@ func (r *run) converse(l *lane) error {
 	}
 }
 
+// push sends what there is to send, up to where the peer is to be heard first: l.out is left.
+func (r *run) push(l *lane) error {
+	for {
+		if len(l.out) == 0 {
+			if l.out = l.conn.next(); l.out == nil {
+				return nil
+			}
+		}
+		n, some, err := l.pipe.send(&r.pacer, l.out, l.by)
+		l.written, l.out = l.written || some, l.out[n:]
+		if err != nil || len(l.out) > 0 {
+			return err
+		}
+	}
+}
+
+// lastWords looks, where a connection broke while a request was sent, for what the server had said before: one that
+// does not want to read a body answers, and closes (RFC 9112, section 9.6). nil: the response is whole, else broke.
+func (r *run) lastWords(l *lane, broke error, receive func([]byte) (int, error)) error {
+	for r.d.overTCP && l.written && !errors.Is(broke, errTimeout) && broke != errStopped {
+		n, err := receive(l.conn.space())
+		now := r.now()
+		if n <= 0 || err != nil {
+			if err == io.EOF && l.bytes && l.conn.closed() == nil {
+				l.row.done = int64(now)
+				return nil
+			}
+			break
+		}
+		whole, err := l.conn.got(n, now)
+		l.received()
+		if err != nil {
+			return err
+		}
+		if whole {
+			l.row.done = int64(now)
+			return nil
+		}
+	}
+	return broke
+}
+
 // complete is called when the response is whole.
 func (r *run) complete(l *lane, now time.Duration) {
 	l.row.done = int64(now)
@@ -185,10 +224,8 @@ func (r *run) complete(l *lane, now time.Duration) {
 // says may already contain the whole response.
 func (r *run) greet(l *lane) (whole bool, err error) {
 	for l.greeter != nil && !l.greeter.greeted() {
-		for b := l.conn.next(); b != nil; b = l.conn.next() {
-			if _, err := l.pipe.send(&r.pacer, b, l.by); err != nil {
-				return false, err
-			}
+		if err := r.push(l); err != nil {
+			return false, err
 		}
 		n, err := l.pipe.receive(&r.pacer, l.conn.space(), l.by)
 		if err != nil {
@@ -231,8 +268,8 @@ func (r *run) missed(l *lane, err error, now time.Duration) error {
 // farewell sends what is left to send after the response: an acknowledgement.
 // The exchange is over, so whether it arrives changes nothing.
 func (r *run) farewell(l *lane) {
-	for b := l.conn.next(); b != nil; b = l.conn.next() {
-		_, _ = l.pipe.send(&r.pacer, b, l.by)
+	if len(l.out) == 0 {
+		_ = r.push(l)
 	}
 }
 

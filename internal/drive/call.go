@@ -51,7 +51,17 @@ func (f Fixed) Decode(_ uint64, status int, _ []byte) error {
 	case status/100 == 3 && status != 304:
 		return fmt.Errorf("status %d: redirects are not followed; ask the URL that it leads to, or expect %[1]d", status)
 	}
-	return fmt.Errorf("status %d", status)
+	return statusError{got: status}
+}
+
+// A statusError is a status that is not the one wanted; 0: any of class 2.
+type statusError struct{ got, want int }
+
+func (s statusError) Error() string {
+	if s.want == 0 {
+		return fmt.Sprintf("status %d", s.got)
+	}
+	return fmt.Sprintf("status %d, not %d", s.got, s.want)
 }
 
 // expecting is Fixed that also judges what a response says. Its errors repeat
@@ -70,7 +80,7 @@ func (e *expecting) Decode(seq uint64, status int, body []byte) error {
 	case e.status == 0:
 		return e.Fixed.Decode(seq, status, body)
 	case status != e.status:
-		return fmt.Errorf("status %d, not %d", status, e.status)
+		return statusError{status, e.status}
 	}
 	return nil
 }

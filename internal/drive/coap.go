@@ -164,6 +164,17 @@ func (w *coapConn) reusable() bool {
 // hungUp: the next request goes out from another port.
 func (w *coapConn) hungUp() { w.fresh = true }
 
+// answering: what comes besides a response are acknowledgements and answers to something else.
+func (w *coapConn) answering() bool { return w.x.Answering() }
+
+// guess: a server may answer in such a way that nobody can tell what.
+func (w *coapConn) guess() string {
+	if w.x.Strange() {
+		return ", only what is malformed or has another token or message ID"
+	}
+	return ""
+}
+
 // retransmitted: RFC 7252, section 4.2.
 func (w *coapConn) retransmitted() int { return w.x.Retransmissions() }
 

@@ -46,10 +46,8 @@ func (d *Driver) settle(r *run, l *lane, opening time.Duration) error {
 	d.settled = true
 	// a round trip to open the connection, of which the server hears half a round trip later
 	for by := r.now() + settingsWait + 2*opening; !d.settings.Heard() && r.now() < by; {
-		for b := l.conn.next(); b != nil; b = l.conn.next() {
-			if _, err := l.pipe.send(&r.pacer, b, by); err != nil {
-				return err
-			}
+		if err := r.push(l); err != nil {
+			return err
 		}
 		n, err := l.pipe.receive(&r.pacer, l.conn.space(), by)
 		if errors.Is(err, errTimeout) {
@@ -111,6 +109,25 @@ func (w *coapTCPConn) unasked(n int) error {
 		return io.EOF
 	}
 	return err
+}
+
+// answering: what comes besides a response is what the server says of itself.
+func (w *coapTCPConn) answering() bool { return w.x.Answering() }
+
+// guess: a server may answer in such a way that nobody can tell what.
+func (w *coapTCPConn) guess() string {
+	if w.x.Strange() {
+		return ", only answers with another token"
+	}
+	return ""
+}
+
+// leaving: a server that ends a connection for a fault says so.
+func (w *coapTCPConn) leaving() string {
+	if w.x.Aborted() {
+		return ", after Abort"
+	}
+	return ""
 }
 
 func (w *coapTCPConn) closed() error { return io.EOF }

@@ -59,6 +59,15 @@ type (
 	retransmitter interface{ retransmitted() int }
 	// A doubter cannot always tell whose an answer is; doubtful says so of the one to the request that was started last.
 	doubter interface{ doubtful() bool }
+	// A faulter has words of its own for an answer that is no success, and of which Call sees a status that stands for
+	// it. They repeat nothing that the peer has written.
+	faulter interface{ fault() error }
+	// An answerer gets bytes that are not of a response; answering says whether any of the one under way have come.
+	answerer interface{ answering() bool }
+	// A quitter knows what the peer said of the end of the connection; empty: nothing.
+	quitter interface{ leaving() string }
+	// A guesser knows why no response may have come; empty: it does not.
+	guesser interface{ guess() string }
 	// A mover moves its own bytes: QUIC.
 	mover interface {
 		open(r *run, by time.Duration) error
@@ -78,6 +87,10 @@ type abilities struct {
 	idler         idler
 	retransmitter retransmitter
 	doubter       doubter
+	faulter       faulter
+	answerer      answerer
+	quitter       quitter
+	guesser       guesser
 	mover         mover
 }
 
@@ -91,6 +104,10 @@ func abilitiesOf(s stream) (a abilities) {
 	a.idler, _ = s.(idler)
 	a.retransmitter, _ = s.(retransmitter)
 	a.doubter, _ = s.(doubter)
+	a.faulter, _ = s.(faulter)
+	a.answerer, _ = s.(answerer)
+	a.quitter, _ = s.(quitter)
+	a.guesser, _ = s.(guesser)
 	a.mover, _ = s.(mover)
 	return a
 }

@@ -30,11 +30,13 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/drive/tally"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
 
 // A Driver holds connections to one server. It survives several runs, one at a
@@ -96,12 +98,18 @@ func DialTelling(ctx context.Context, s Spec, tell func(Dialing)) (*Driver, erro
 	for _, l := range lanes {
 		if err := d.connect(r, l, way); err != nil {
 			d.Close()
-			return nil, fmt.Errorf("%s: connect to %v: %w%s", s.URL, t.addr, err, connectAdvice(t.scheme, err, way))
+			advice := connectAdvice(t.scheme, err, way)
+			if isEOF(err) {
+				err = errHungUp
+			}
+			return nil, fmt.Errorf("%s: connect to %v: %w%s", s.URL, t.addr, err, advice)
 		}
 		way.open.Add(1)
 	}
 	return d, nil
 }
+
+var errHungUp = errors.New("the server closed the connection")
 
 // connectAdvice says what may help where no connection came about.
 func connectAdvice(scheme string, err error, way *dialing) string {
@@ -117,8 +125,23 @@ func connectAdvice(scheme string, err error, way *dialing) string {
 	if strings.Contains(err.Error(), "tls: ") {
 		return "; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"
 	}
+	if errors.Is(err, errNoHTTP2) {
+		return "; ask it by HTTP/1.1"
+	}
+	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) {
+		switch {
+		case refusal.OtherVersion():
+			return "; ask it by the other version of MQTT: " + MQTT5 + " or " + MQTT311
+		case refusal.NoLogin():
+			return "; edgegauge has no user name and no password to tell it"
+		}
+		return ""
+	}
 	if state := way.state(); state.Open > 0 {
 		return "; " + state.String()
+	}
+	if isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, mqtt.ErrMalformed) {
+		return "; it listens there, but may not speak " + scheme
 	}
 	return "; is the server up?"
 }

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"io"
 	"syscall"
 	"time"
 
@@ -208,9 +209,25 @@ func (e *events) flush(l *lane) {
 			e.alarm(l)
 			return
 		default:
-			e.broke(l, no)
+			if err := e.lastWords(l, no, func(b []byte) (int, error) { return received(l.fd, b) }); err != nil {
+				e.broke(l, err)
+			} else {
+				e.succeed(l, time.Duration(l.row.done))
+			}
 			return
 		}
+	}
+}
+
+// received is what can be received of a stream at once.
+func received(fd int, b []byte) (int, error) {
+	switch n, no := receive(fd, b, 0); {
+	case no != 0:
+		return 0, no
+	case n == 0:
+		return 0, io.EOF
+	default:
+		return n, nil
 	}
 }
 
@@ -257,8 +274,8 @@ func (e *events) take(l *lane, what uint32) {
 		}
 		return
 	}
-	l.bytes = true
 	whole, err := l.conn.got(n, now)
+	l.received()
 	e.established(l)
 	switch {
 	case err != nil:

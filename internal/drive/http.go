@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -93,10 +94,13 @@ func (w *httpConn) got(n int, now time.Duration) (bool, error) {
 	}
 	w.heard = now
 	w.n += n
-	if w.n > w.most+2*mostHead {
-		return false, tooLarge(w.most)
+	whole, err := w.r.parse(w.buf[:w.n])
+	if !whole && w.n > w.most+2*mostHead { // not all of it is body, where chunks are small
+		if w.n = w.r.compact(w.buf[:w.n]); w.n > w.most+2*mostHead {
+			return false, cmp.Or(err, tooLarge(w.most))
+		}
 	}
-	return w.r.parse(w.buf[:w.n])
+	return whole, err
 }
 
 func (w *httpConn) closed() error {

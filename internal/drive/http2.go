@@ -52,6 +52,7 @@ type http2Connection struct {
 	headers    []byte
 	headersOf  uint32 // stream whose header block is under way; 0: none
 	headersEnd bool   // and it ends the stream
+	blamed     uint32 // code of the last GOAWAY; 0: in peace, or none came
 }
 
 // http2Stream is the response under way.
@@ -305,8 +306,58 @@ func (s *http2Stream) reply(grpc bool) (int, []byte) {
 
 var errGRPC = []byte("the response is not one uncompressed gRPC message")
 
+// answering: what comes besides a response are settings, pings, windows.
+func (w *http2Conn) answering() bool { return w.stream.status != 0 }
+
+func (w *http2Conn) fault() error { return w.stream.fault(w.grpc) }
+
+// fault says which gRPC status it is that reply shows as a 500.
+func (s *http2Stream) fault(grpc bool) error {
+	if !grpc || s.status != 200 {
+		return nil
+	}
+	switch code, err := strconv.ParseUint(s.grpcStatus, 10, 32); {
+	case s.grpcStatus == "":
+		return errors.New("the response has no gRPC status: the server may not speak gRPC")
+	case err != nil:
+		return errors.New("the response has a gRPC status that is no number")
+	case code == 0:
+		return errors.New(string(errGRPC))
+	case code < uint64(len(grpcCodes)):
+		return fmt.Errorf("gRPC status %d (%s)", code, grpcCodes[code])
+	default:
+		return fmt.Errorf("gRPC status %d", code)
+	}
+}
+
+// grpcCodes are the names of gRPC's status codes.
+var grpcCodes = [...]string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
+	"ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
+
+// leaving: a server that ends a connection for a fault says which.
+func (w *http2Conn) leaving() string {
+	if w.blamed == 0 {
+		return ""
+	}
+	return ", after GOAWAY with " + codeText(w.blamed)
+}
+
+// codeText is an error code of RFC 9113, section 7.
+func codeText(code uint32) string {
+	names := [...]string{"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT",
+		"STREAM_CLOSED", "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR",
+		"ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED"}
+	if code < uint32(len(names)) {
+		return fmt.Sprintf("code %d (%s)", code, names[code])
+	}
+	return fmt.Sprintf("code %d", code)
+}
+
 // errUnprocessed: the server closed the connection (GOAWAY) and says that it did not take the request up.
 var errUnprocessed = errors.New("the server closed the connection (GOAWAY)")
+
+func untaken(code uint32) error { return fmt.Errorf("%w with %s", errUnprocessed, codeText(code)) }
 
 // What a reset says. With code 7 the server has not taken the request up (RFC 9113, section 8.7).
 var (

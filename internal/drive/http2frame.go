@@ -50,9 +50,9 @@ func (w *http2Conn) take(kind, flags byte, stream uint32, b []byte) error {
 		if len(b) < 8 {
 			return errors.New("a GOAWAY shorter than 8 bytes")
 		}
-		w.goingAway = true
+		w.goingAway, w.blamed = true, binary.BigEndian.Uint32(b[4:])
 		if binary.BigEndian.Uint32(b)&http2Most < w.last && !w.stream.whole {
-			return fmt.Errorf("%w with code %d", errUnprocessed, binary.BigEndian.Uint32(b[4:]))
+			return untaken(w.blamed)
 		}
 	case frameWindow:
 		return w.opened(stream, b)
@@ -65,7 +65,7 @@ func (s *http2Stream) reset(code uint32) error {
 	if code == resetRefused && s.status == 0 {
 		return errRefused
 	}
-	return fmt.Errorf("%w by the server with code %d", errReset, code)
+	return fmt.Errorf("%w by the server with %s", errReset, codeText(code))
 }
 
 // data takes a piece of the response's body. Padding counts for the window.

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"syscall"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/protocol/coap"
+	"edgegauge.example/edgegauge/internal/protocol/mqtt"
 )
 
 var (
@@ -45,10 +47,11 @@ type lane struct {
 
 	pipe pipe // blocking engines: the connection; nil: none
 
+	out []byte // what the peer has not taken so far of what is being sent
+
 	// The epoll engine's.
-	fd      int // -1: none
-	number  int // index in lanes
-	out     []byte
+	fd      int    // -1: none
+	number  int    // index in lanes
 	watched uint32 // events
 	pending bool   // connecting
 	busy    bool
@@ -126,6 +129,9 @@ func (r *run) decode(l *lane) (time.Duration, error) {
 	end := r.now()
 	l.row.deser = int64(end - before)
 	l.row.total = int64(end - l.begin)
+	if l.faulter != nil && errors.As(err, new(statusError)) {
+		err = cmp.Or(l.faulter.fault(), err)
+	}
 	if r.checker != nil && err == nil {
 		err = r.checker.Check(l.seq)
 		end = r.now() // the next request is not late because this answer was long to check
@@ -164,6 +170,9 @@ func (r *run) mayRepeat(l *lane, err error) bool {
 	}
 	if errors.Is(err, errUnprocessed) || errors.Is(err, errRefused) || err == errRejected && !l.bytes {
 		return true
+	}
+	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) && refusal.Ends() {
+		return l.resumer != nil && l.resumer.resume()
 	}
 	if !r.d.overTCP || !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 		return false
@@ -206,14 +215,29 @@ func (r *run) reason(l *lane, err error) string {
 	case errors.As(err, new(tooLargeError)) && r.d.Limit != "":
 		return fmt.Sprintf("%v (%s)", err, r.d.Limit)
 	case errors.Is(err, errTimeout):
-		return "no response within " + r.d.Timeout.String()
+		text := "no response within " + r.d.Timeout.String()
+		if l.guesser != nil && !l.bytes {
+			text += l.guesser.guess()
+		}
+		return text
 	case isEOF(err):
-		return "connection closed " + when
+		return "connection closed " + when + l.leaving()
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "connection reset " + when
+		return "connection reset " + when + l.leaving()
 	}
 	return err.Error()
 }
+
+// leaving is what the peer said of the end of the connection.
+func (l *lane) leaving() string {
+	if l.quitter == nil {
+		return ""
+	}
+	return l.quitter.leaving()
+}
+
+// received notes that the stream was given bytes.
+func (l *lane) received() { l.bytes = l.answerer == nil || l.answerer.answering() }
 
 // connected tells a protocol that speaks first that there is a new connection.
 func (l *lane) connected() {
@@ -232,6 +256,7 @@ func (l *lane) hangUp() {
 		unix.Close(l.fd)
 		l.fd = -1
 	}
+	l.out = nil
 	if l.ender != nil {
 		l.ender.hungUp()
 	}

@@ -140,6 +140,17 @@ func (w *mqttConn) resume() bool {
 	return w.resuming
 }
 
+// answering: what comes besides an answer are acknowledgements and others' messages.
+func (w *mqttConn) answering() bool { return w.answered }
+
+// guess: a broker may say that nobody gets the request, and so that nobody will answer it.
+func (w *mqttConn) guess() string {
+	if w.s.Unheard() {
+		return ": the broker says that nobody has subscribed to the topic of requests"
+	}
+	return ""
+}
+
 // retransmitted: what the session sent again over a new connection.
 func (w *mqttConn) retransmitted() int { return w.s.Resent() - w.resent }
 

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ type muxStream struct {
 	grpc   bool
 	buf    []byte
 	id     uint32 // 0: none is open
+	conn   *http2Conn
 	stream http2Stream
 	body   []byte // of the request, not yet framed
 	ended  bool   // the request was framed whole
@@ -32,6 +34,8 @@ func (w *muxStream) headroom() int {
 
 func (w *muxStream) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf, 0; return nil }
 func (w *muxStream) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
+func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc) }
+func (w *muxStream) leaving() string                         { return w.conn.leaving() }
 
 // A muxConn is the connection that all lanes share; it outlives a run.
 type muxConn struct {
@@ -61,6 +65,7 @@ type multiplexer struct {
 	flight  map[uint32]*lane
 	blocked []*lane // bodies that wait for the connection's window
 	out     []byte  // being sent
+	broken  error   // why nothing more can be sent; what was answered before is still to be received
 }
 
 // firstStreams is how many streams are opened before the server has said, here or on the
@@ -92,7 +97,9 @@ func newMultiplexer(r *run) *multiplexer {
 		m.fresh()
 	}
 	for _, l := range lanes {
-		m.streams = append(m.streams, l.stream.(*muxStream))
+		s := l.stream.(*muxStream)
+		s.conn = m.w
+		m.streams = append(m.streams, s)
 		m.free.push(l)
 	}
 	return m
@@ -114,7 +121,7 @@ func (m *multiplexer) loop() {
 		m.take()
 		m.sweep()
 	}
-	m.fail(errStopped)
+	m.failAll(errStopped)
 }
 
 // of is a lane's stream.
@@ -133,7 +140,7 @@ func (m *multiplexer) send(l *lane, due, now time.Duration) {
 // open opens streams for those that wait, as many as the server takes. A server
 // that goes away answers what it took up; what comes after finds another connection.
 func (m *multiplexer) open() {
-	for m.waiting.n > 0 && len(m.flight) < m.most {
+	for m.waiting.n > 0 && len(m.flight) < m.most && m.broken == nil {
 		if m.w.goingAway || m.opened > http2Most-2 {
 			if len(m.flight) > 0 {
 				return
@@ -142,7 +149,7 @@ func (m *multiplexer) open() {
 		}
 		if m.fd < 0 {
 			if err := m.connect(m.waiting.head().by); err != nil {
-				m.fail(fmt.Errorf("connect: %w", err))
+				m.failAll(fmt.Errorf("connect: %w", err))
 				return
 			}
 		}
@@ -203,7 +210,7 @@ func (m *multiplexer) save(l *lane) {
 
 // flush sends what there is room for.
 func (m *multiplexer) flush() {
-	for m.fd >= 0 {
+	for m.fd >= 0 && m.broken == nil {
 		if len(m.out) == 0 {
 			if len(m.w.out) == 0 {
 				return
@@ -215,7 +222,7 @@ func (m *multiplexer) flush() {
 			return
 		}
 		if no != 0 {
-			m.fail(no)
+			m.broken = no
 			return
 		}
 		m.out = m.out[n:]
@@ -236,7 +243,7 @@ func (m *multiplexer) await(due time.Duration) {
 		}
 	}
 	var what int16 = unix.POLLIN
-	if len(m.out)+len(m.w.out) > 0 {
+	if len(m.out)+len(m.w.out) > 0 && m.broken == nil {
 		what |= unix.POLLOUT
 	}
 	if !poll(m.fd, what, until-now) && spins {
@@ -258,7 +265,7 @@ func (m *multiplexer) take() {
 		m.fail(no)
 		return
 	case n == 0:
-		m.fail(io.EOF)
+		m.fail(cmp.Or(m.broken, io.EOF))
 		return
 	}
 	w := m.w
@@ -287,11 +294,9 @@ func (m *multiplexer) take() {
 // frame reads one; an error is the connection's end.
 func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.Duration) error {
 	l := m.load(stream)
-	if l != nil {
-		l.bytes = true
-	}
+	idle := stream > m.opened && kind <= frameContinuation && kind != framePriority
 	switch {
-	case stream > m.opened && kind != framePush:
+	case idle && kind != framePush:
 		return fmt.Errorf("a frame of stream %d, which was not opened", stream)
 	case kind == frameReset && l != nil && len(b) == 4 && m.w.headersOf == 0:
 		m.wasReset(l, m.w.stream.reset(binary.BigEndian.Uint32(b)))
@@ -299,6 +304,9 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	}
 	perStream := m.w.perStream
 	err := m.w.take(kind, flags, stream, b)
+	if l != nil {
+		l.bytes = m.w.answering()
+	}
 	if _, long := err.(tooLargeError); (long || errors.Is(err, errLength)) && l != nil {
 		if long || !m.w.ended {
 			m.reset(stream)
@@ -452,16 +460,18 @@ func (m *multiplexer) settle(l *lane, err error) {
 	m.free.push(l)
 }
 
-// fail ends the connection and every request on it, or on its way to it. An
-// idle connection that the server closed concerns nobody.
+// fail ends the connection and every request on it. An idle connection that the server closed concerns nobody, and
+// those that wait for a stream find another connection.
 func (m *multiplexer) fail(err error) {
-	m.hangUp()
 	for _, id := range m.after(0) {
-		m.end(m.flight[id], err)
+		m.end(m.flight[id], err) // before what the server said of the end is forgotten
 	}
-	if err == io.EOF {
-		return // those that wait find another connection
-	}
+	m.hangUp()
+}
+
+// failAll is fail where no other connection can be found.
+func (m *multiplexer) failAll(err error) {
+	m.fail(err)
 	for ; m.waiting.n > 0; m.waiting.pop() {
 		m.settle(m.waiting.head(), err)
 	}
@@ -478,6 +488,7 @@ func (m *multiplexer) hangUp() {
 // fresh: the next stream is the first of a new connection.
 func (m *multiplexer) fresh() {
 	m.w.hungUp()
+	m.broken = nil
 	m.out, m.opened, m.most = m.out[:0], 0, firstStreams
 	if m.known > 0 {
 		m.most = min(m.most, m.known)

@@ -13,8 +13,9 @@ import (
 // A pipe moves the bytes of one connection and waits while it does. by is an
 // instant of p.
 type pipe interface {
-	// send sends all of b; some: bytes of it were or may have been sent.
-	send(p *pacer, b []byte, by time.Duration) (some bool, err error)
+	// send sends b, but stops where the peer takes no more of it and bytes of the peer's wait to be received: it may
+	// have answered already, or takes more only when it is heard. n of b are sent; some: bytes were or may have been.
+	send(p *pacer, b []byte, by time.Duration) (n int, some bool, err error)
 	receive(p *pacer, b []byte, by time.Duration) (int, error)
 	// peek says, without waiting, whether there are bytes to receive; an error is
 	// the connection's end.
@@ -64,23 +65,36 @@ func (r *rawPipe) wait(p *pacer, events int16, by time.Duration) error {
 	}
 }
 
-func (r *rawPipe) send(p *pacer, b []byte, by time.Duration) (some bool, err error) {
-	for all := len(b); len(b) > 0; {
-		n, e := send(r.fd, b, 0)
+func (r *rawPipe) send(p *pacer, b []byte, by time.Duration) (n int, some bool, err error) {
+	waited := false
+	for n < len(b) {
+		k, e := send(r.fd, b[n:], unix.MSG_DONTWAIT)
 		switch {
+		case e == syscall.EAGAIN && waited && r.stream: // it waited, and so for something to receive
+			return n, n > 0, nil
 		case e == syscall.EAGAIN:
-			if err := r.wait(p, unix.POLLOUT, by); err != nil {
-				return len(b) < all, err
+			if err := r.wait(p, r.room(), by); err != nil {
+				return n, n > 0, err
 			}
+			waited = true
 		case e != 0:
-			return len(b) < all, e
+			return n, n > 0, e
 		default:
-			if b = b[n:]; len(b) > 0 && p.now() >= by { // a peer that reads slowly
-				return true, errTimeout
+			waited = false
+			if n += k; n < len(b) && p.now() >= by { // a peer that reads slowly
+				return n, true, errTimeout
 			}
 		}
 	}
-	return true, nil
+	return n, true, nil
+}
+
+// room are the events for which a send waits.
+func (r *rawPipe) room() int16 {
+	if r.stream {
+		return unix.POLLOUT | unix.POLLIN
+	}
+	return unix.POLLOUT
 }
 
 func (r *rawPipe) peek() (bool, error) { return peek(r.fd) }
@@ -128,18 +142,54 @@ func (r *rawPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 type netPipe struct {
 	conn  net.Conn
 	under *ending // of TLS: what lies below it
+	most  int     // B of a response's body
 }
 
 // An ending is a connection that notes its end: crypto/tls says io.EOF of one that was ended without close_notify, too.
 type ending struct {
 	*net.TCPConn
 	ended bool
+	early []byte // received while something was sent
+	why   error  // and then the end
 }
 
 func (e *ending) Read(b []byte) (int, error) {
-	n, err := e.TCPConn.Read(b)
+	if len(e.early) > 0 {
+		n := copy(b, e.early)
+		e.early = e.early[n:]
+		return n, nil
+	}
+	n, err := 0, e.why
+	if err == nil {
+		n, err = e.TCPConn.Read(b)
+	}
 	e.ended = e.ended || err == io.EOF
 	return n, err
+}
+
+// surelyTaken is how much, in B, a socket takes of what is sent though the peer reads nothing.
+const surelyTaken = 16 << 10
+
+// listen receives until the function that it returns is called: some peers take more only when they are heard, such as
+// one that sends back what comes as it comes. most is how much it receives, in B.
+func (e *ending) listen(most int) (end func()) {
+	over := make(chan struct{})
+	e.SetReadDeadline(time.Time{})
+	go func() {
+		defer close(over)
+		b := make([]byte, 64<<10)
+		for len(e.early) < most {
+			n, err := e.TCPConn.Read(b)
+			e.early = append(e.early, b[:n]...)
+			if err != nil {
+				if plain(err) != errTimeout {
+					e.why = err
+				}
+				return
+			}
+		}
+	}()
+	return func() { e.SetReadDeadline(time.Unix(1, 0)); <-over }
 }
 
 // endOf is io.EOF of TLS as what it is: without close_notify it is not known to be the other side's end.
@@ -152,10 +202,13 @@ func endOf(err error, below bool) error {
 
 func (n netPipe) close() { n.conn.Close() }
 
-func (n netPipe) send(p *pacer, b []byte, by time.Duration) (bool, error) {
+func (n netPipe) send(p *pacer, b []byte, by time.Duration) (int, bool, error) {
 	n.conn.SetWriteDeadline(p.base.Add(by))
-	_, err := n.conn.Write(b)
-	return true, plain(err) // under TLS nobody knows how much of b went out
+	if n.under != nil && len(b) > surelyTaken {
+		defer n.under.listen(n.most)()
+	}
+	count, err := n.conn.Write(b)
+	return count, true, plain(err) // under TLS nobody knows how much of b went out
 }
 
 // peek looks at the socket under TLS.

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"syscall"
@@ -22,7 +23,8 @@ type pipeline struct {
 	in       []byte // received, n of it not yet parsed
 	n        int
 	reply    httpReply
-	answered bool // the connection has carried a response
+	answered bool  // the connection has carried a response
+	broken   error // why nothing more can be sent over it; what was answered before is still to be received
 }
 
 var (
@@ -95,7 +97,7 @@ func (p *pipeline) connect(by time.Duration) error {
 
 // flush sends what there is room for.
 func (p *pipeline) flush() {
-	for p.unsent > 0 && p.fd >= 0 {
+	for p.unsent > 0 && p.fd >= 0 && p.broken == nil {
 		l := p.flight.get(p.flight.n - p.unsent)
 		if len(p.part) == 0 {
 			p.part = p.conns[l.number].next()
@@ -105,7 +107,7 @@ func (p *pipeline) flush() {
 			return
 		}
 		if no != 0 {
-			p.broke(no)
+			p.broken = no
 			return
 		}
 		l.written = true
@@ -129,7 +131,7 @@ func (p *pipeline) wait(due time.Duration) {
 		}
 	}
 	var what int16 = unix.POLLIN
-	if p.unsent > 0 {
+	if p.unsent > 0 && p.broken == nil {
 		what |= unix.POLLOUT
 	}
 	if !poll(p.fd, what, until-now) && spins {
@@ -159,7 +161,7 @@ func (p *pipeline) take() {
 			p.broke(errLast)
 			return
 		}
-		p.broke(io.EOF)
+		p.broke(cmp.Or(p.broken, io.EOF))
 		return
 	}
 	p.n += n
@@ -279,6 +281,6 @@ func (p *pipeline) hangUp() {
 		unix.Close(p.fd)
 		p.fd = -1
 	}
-	p.unsent, p.part, p.n = 0, nil, 0
+	p.unsent, p.part, p.n, p.broken = 0, nil, 0, nil
 	p.reply.reset(p.d.Method == "HEAD", p.d.MostBody)
 }

@@ -120,6 +120,13 @@ func (r *httpReply) reusable() bool {
 	return r.minor >= 1 || r.keep
 }
 
+// compact closes the gap that chunking leaves, and says how many of n bytes are left.
+func (r *httpReply) compact(b []byte) int {
+	gap := r.pos - r.end
+	r.pos, r.seen, r.lines = r.pos-gap, r.seen-gap, r.lines-gap
+	return r.end + copy(b[r.end:], b[r.end+gap:])
+}
+
 // data takes what there is of a body of known length or of a chunk.
 func (r *httpReply) data(b []byte) (more bool, err error) {
 	n := int(min(int64(len(b)-r.pos), r.need))
@@ -140,22 +147,27 @@ func (r *httpReply) data(b []byte) (more bool, err error) {
 
 // line takes one line, if it is there, and gives it to its part.
 func (r *httpReply) line(b []byte) (more bool, err error) {
-	i := bytes.IndexByte(b[max(r.pos, r.seen):], '\n')
+	from := max(r.pos, r.seen)
+	i := bytes.IndexByte(b[from:], '\n')
 	if i < 0 {
 		r.seen = len(b)
-		began := r.lines
-		if r.part == chunkSize || r.part == chunkEnd {
-			began = r.pos
-		}
-		if len(b)-began > mostHead {
-			return false, errHead
-		}
-		return false, nil
+		return false, r.bounded(b)
 	}
-	end := max(r.pos, r.seen) + i
+	end := from + i
 	l := b[r.pos:end] // RFC 9112, section 2.2: a lone LF ends a line too
 	if len(l) > 0 && l[len(l)-1] == '\r' {
 		l = l[:len(l)-1]
+	}
+	if len(l) > 0 && (r.part == headerLine || r.part == trailerLine) {
+		if end+1 == len(b) { // what follows says whether the line ends here
+			r.seen = end
+			return false, r.bounded(b)
+		}
+		if next := b[end+1]; next == ' ' || next == '\t' { // RFC 9112, section 5.2: spaces replace a fold
+			b[r.pos+len(l)], b[end] = ' ', ' '
+			r.seen = end + 1
+			return true, nil
+		}
 	}
 	r.pos, r.seen = end+1, end+1
 	switch r.part {
@@ -174,6 +186,18 @@ func (r *httpReply) line(b []byte) (more bool, err error) {
 		return true, nil
 	}
 	return true, r.chunkSize(l)
+}
+
+// bounded refuses a section of lines, or a line of its own, that has no end within what is taken.
+func (r *httpReply) bounded(b []byte) error {
+	began := r.lines
+	if r.part == chunkSize || r.part == chunkEnd {
+		began = r.pos
+	}
+	if len(b)-began > mostHead {
+		return errHead
+	}
+	return nil
 }
 
 // statusLine: RFC 9112, section 4.
@@ -201,7 +225,7 @@ func (r *httpReply) headerLine(l []byte) error {
 		return r.headEnd()
 	}
 	if l[0] == ' ' || l[0] == '\t' {
-		return errors.New("response: folded header line")
+		return errors.New("response: a header that begins with a folded line")
 	}
 	colon := bytes.IndexByte(l, ':')
 	if colon <= 0 || l[colon-1] == ' ' || l[colon-1] == '\t' {

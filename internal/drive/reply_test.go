@@ -101,8 +101,18 @@ func TestHTTPResponse(t *testing.T) {
 			parsed{err: "response: malformed chunk size"}},
 		"chunk longer than said": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n", false,
 			parsed{err: "response: chunk longer than its size"}},
-		"folded header": {"HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n", false,
-			parsed{err: "response: folded header line"}},
+		"folded header": {"HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", false,
+			parsed{200, "", true, true, ""}},
+		"folded where it says nothing": {"HTTP/1.1 200 OK\r\nX: a,\r\n\tContent-Length: 9\r\n \r\nContent-Length: " +
+			"2\n \n\nhi", false, parsed{200, "hi", true, true, ""}},
+		"folded trailer": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n z\r\n\r\n", false,
+			parsed{200, "", true, true, ""}},
+		"folded length": {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\n", false,
+			parsed{err: "response: malformed Content-Length"}},
+		"folded from the start": {"HTTP/1.1 200 OK\r\n X: y\r\n\r\n", false,
+			parsed{err: "response: a header that begins with a folded line"}},
+		"folds without end": {"HTTP/1.1 200 OK\r\nX: y" + strings.Repeat("\r\n z", mostHead/4), false,
+			parsed{err: errHead.Error()}},
 		"no colon": {"HTTP/1.1 200 OK\r\nwhat\r\n\r\n", false, parsed{err: "response: malformed header line"}},
 		"space before the colon": {"HTTP/1.1 200 OK\r\nContent-Length : 3\r\n\r\n", false,
 			parsed{err: "response: malformed header line"}},
@@ -139,6 +149,25 @@ func TestHTTPManyChunks(t *testing.T) {
 	got := parseIn(stream.String(), false, func() int { return 1500 })
 	if got.body != body.String() || !got.reusable {
 		t.Errorf("got %d bytes, reusable %v; want %d bytes", len(got.body), got.reusable, body.Len())
+	}
+}
+
+// What chunks cost beside the body is no part of it.
+func TestHTTPBodyOfSmallChunks(t *testing.T) {
+	const most = 100_000
+	w := &httpConn{buf: make([]byte, 16), most: most}
+	w.r.reset(false, most)
+	stream := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;padding\r\nx\r\n", most) +
+		"0\r\nX: y\r\n\r\n"
+	for len(stream) > 0 {
+		n := copy(w.space(), stream[:min(1500, len(stream))])
+		stream = stream[n:]
+		if _, err := w.got(n, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, body := w.reply(); string(body) != strings.Repeat("x", most) || !w.reusable() {
+		t.Errorf("%d bytes, reusable %v; want %d bytes", len(body), w.reusable(), most)
 	}
 }
 

@@ -93,7 +93,7 @@ func (s *secret) open(r *run, by time.Duration) (pipe, error) {
 		conn.Close()
 		return nil, plain(err)
 	}
-	return netPipe{c, under}, nil
+	return netPipe{c, under, s.t.MostBody + mostHead}, nil
 }
 
 func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
@@ -135,8 +135,10 @@ func (s *secret) openTLS(r *run, by time.Duration) (pipe, error) {
 		raw.close()
 		return nil, err
 	}
-	return &tlsPipe{c, conn}, nil
+	return &tlsPipe{tls: c, raw: conn}, nil
 }
+
+var errNoHTTP2 = errors.New("the server does not speak HTTP/2")
 
 // handshake: without a context it starts no goroutine.
 func (s *secret) handshake(c *tls.Conn) error {
@@ -144,21 +146,37 @@ func (s *secret) handshake(c *tls.Conn) error {
 		return err
 	}
 	if got := c.ConnectionState().NegotiatedProtocol; s.t.scheme == "https" && s.t.Protocol != HTTP1 && got != HTTP2 {
-		return fmt.Errorf("the server does not speak HTTP/2: it chose %q by ALPN", got)
+		return fmt.Errorf("%w: it chose %q by ALPN", errNoHTTP2, got)
 	}
 	return nil
 }
 
 type tlsPipe struct {
-	tls *tls.Conn
-	raw *rawConn
+	tls   *tls.Conn
+	raw   *rawConn
+	piece int // B given to TLS and not yet said to be sent: raw.rest is of them
 }
 
-func (t *tlsPipe) send(p *pacer, b []byte, by time.Duration) (bool, error) {
+// send gives TLS no more at once than a record holds: half a record must go out before anything else.
+func (t *tlsPipe) send(p *pacer, b []byte, by time.Duration) (n int, some bool, err error) {
 	t.raw.p, t.raw.by, t.raw.wrote = p, by, false
-	_, err := t.tls.Write(b)
-	return t.raw.wrote, err
+	for n < len(b) {
+		if t.piece == 0 {
+			t.piece = min(len(b)-n, mostRecord)
+			_, err = t.tls.Write(b[n : n+t.piece])
+		} else {
+			err = t.raw.flush()
+		}
+		if err != nil || len(t.raw.rest) > 0 {
+			return n, t.raw.wrote, err
+		}
+		n, t.piece = n+t.piece, 0
+	}
+	return n, t.raw.wrote, nil
 }
+
+// mostRecord is the most, in B, that a record of TLS holds (RFC 8446, section 5.1).
+const mostRecord = 1 << 14
 
 func (t *tlsPipe) peek() (bool, error) { return t.raw.peek() }
 
@@ -182,8 +200,9 @@ type rawConn struct {
 	*rawPipe
 	p     *pacer
 	by    time.Duration
-	wrote bool // since this was cleared
-	ended bool // the peer has ended it
+	wrote bool   // since this was cleared
+	ended bool   // the peer has ended it
+	rest  []byte // of what was written, what the peer has not taken so far
 }
 
 func (c *rawConn) Close() error                     { c.close(); return nil }
@@ -208,6 +227,7 @@ func (c *rawConn) Read(b []byte) (int, error) {
 			return n, nil
 		}
 	}
+	_ = c.flush() // where that fails, what was received before is still there
 	n, err := c.receive(c.p, b, c.by)
 	c.ended = c.ended || err == io.EOF
 	if err == nil && c.p.now() >= c.by {
@@ -216,13 +236,29 @@ func (c *rawConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Write keeps what the peer takes only when it was heard.
 func (c *rawConn) Write(b []byte) (int, error) {
-	some, err := c.send(c.p, b, c.by)
+	if len(c.rest) > 0 {
+		c.rest = append(c.rest, b...)
+		return len(b), nil
+	}
+	n, some, err := c.send(c.p, b, c.by)
 	c.wrote = c.wrote || some
 	if err != nil {
 		return 0, err
 	}
+	c.rest = append(c.rest[:0], b[n:]...)
 	return len(b), nil
+}
+
+// flush sends more of what Write has kept.
+func (c *rawConn) flush() error {
+	if len(c.rest) == 0 {
+		return nil
+	}
+	n, some, err := c.send(c.p, c.rest, c.by)
+	c.wrote, c.rest = c.wrote || some, c.rest[:copy(c.rest, c.rest[n:])]
+	return err
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -148,6 +148,7 @@ type ClientExchange struct {
 	number     uint32    // Observe of the first block, if observed
 	observed   bool
 
+	strange         bool // see Strange
 	retransmissions int
 	ids             uint64 // message IDs used
 }
@@ -180,7 +181,7 @@ func (x *ClientExchange) Start(c *Call, now time.Duration) {
 	x.sent, x.retransmissions, x.etagLen = 0, 0, 0
 	x.body, x.first = x.body[:0], true
 	x.uploading = len(c.Body) > x.whole()
-	x.sendAns = false
+	x.sendAns, x.strange = false, false
 	x.ask(now)
 }
 
@@ -335,6 +336,12 @@ func (x *ClientExchange) Result() (Reply, error) { return x.reply, x.err }
 
 // Retransmissions counts the requests sent again since Start.
 func (x *ClientExchange) Retransmissions() int { return x.retransmissions }
+
+// Answering says whether a part of the response has come.
+func (x *ClientExchange) Answering() bool { return len(x.body) > 0 }
+
+// Strange says whether something has come since Start that is malformed, or a response, but not to the request.
+func (x *ClientExchange) Strange() bool { return x.strange }
 
 // MessageIDs is how many message IDs were used since it was made. After 65,536 they come again.
 func (x *ClientExchange) MessageIDs() uint64 { return x.ids }

@@ -177,6 +177,8 @@ func TestExchange(t *testing.T) {
 			0, 0, ErrBlock},
 		{"continue with another number", Call{Method: PUT, Body: pattern(100)}, 64,
 			[]step{{"CON PUT 1:0/1/64 size1=100 (64)", "ACK 2.31 1:1/1/64"}}, 0, 0, ErrBlock},
+		{"success after a part of the body", Call{Method: PUT, Body: pattern(100)}, 64,
+			[]step{{"CON PUT 1:0/1/64 size1=100 (64)", "ACK 2.04"}}, 0, 0, ErrBlock},
 		{"response begins with block 1", Call{Method: GET}, 0, []step{{"CON GET", "ACK 2.05 2:1/1/64 (64)"}}, 0, 0, ErrBlock},
 		{"block shorter than its size", Call{Method: GET}, 0, []step{{"CON GET", "ACK 2.05 2:0/1/64 (63)"}}, 0, 0, ErrBlock},
 		{"last block longer than its size", Call{Method: GET}, 0, []step{{"CON GET", "ACK 2.05 2:0/0/64 (65)"}},

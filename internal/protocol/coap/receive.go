@@ -11,7 +11,10 @@ import (
 // is rejected or ignored as RFC 7252, sections 4.2, 4.3 and 5.3.2 say.
 func (x *ClientExchange) Receive(datagram []byte, now time.Duration) {
 	m := &x.in
-	switch err := m.Decode(datagram); {
+	waiting := x.phase == unacked || x.phase == acked
+	err := m.Decode(datagram)
+	x.strange = x.strange || waiting && err != nil
+	switch {
 	case err == ErrShort || err == ErrVersion:
 		return
 	case err != nil:
@@ -20,11 +23,14 @@ func (x *ClientExchange) Receive(datagram []byte, now time.Duration) {
 		}
 		return
 	}
-	waiting := x.phase == unacked || x.phase == acked
 	switch m.Type {
 	case Acknowledgement, Reset:
-		if waiting && m.ID == x.mid {
+		switch ours := m.ID == x.mid; {
+		case waiting && ours:
+			x.strange = x.strange || m.Code.response() && !bytes.Equal(m.Token, x.token[:])
 			x.acknowledged(now)
+		case waiting:
+			x.strange = x.strange || m.Code.response()
 		}
 	case Confirmable, NonConfirmable:
 		x.separate(waiting, now)
@@ -83,6 +89,7 @@ func (x *ClientExchange) separate(waiting bool, now time.Duration) {
 		x.response(now)
 		return
 	}
+	x.strange = x.strange || waiting && m.Code.response()
 	if m.Type != Confirmable {
 		return
 	}
@@ -136,7 +143,8 @@ func (x *ClientExchange) uploaded(b1 Block, has bool, now time.Duration) (goesOn
 		x.ask(now)
 		return true
 	case code == Continue && !(x.uploading && has && x.offered.More && b1.Num == x.offered.Num),
-		code.Class() == 2 && has && !(x.uploading && b1.Num == x.offered.Num):
+		code.Class() == 2 && has && !(x.uploading && b1.Num == x.offered.Num),
+		code.Class() == 2 && !has && x.uploading && x.offered.More: // of a part it cannot be the answer
 		x.fail(ErrBlock)
 		return true
 	case code.Class() == 2 && has && x.offered.More:

@@ -132,11 +132,13 @@ type signaler struct {
 	out   []byte // signals to send
 	gone  bool   // Release or Abort was heard
 	m     Message
+
+	aborted bool // it was Abort
 }
 
 // greet begins a connection: the CSM is everybody's first message.
 func (s *signaler) greet(limit int) {
-	s.limit, s.most, s.gone = limit, baseMessageSize, false
+	s.limit, s.most, s.gone, s.aborted = limit, baseMessageSize, false, false
 	s.m.Clear()
 	s.m.Code = CSM
 	s.m.AddUint(maxMessageSize, uint32(limit))
@@ -166,7 +168,7 @@ func (s *signaler) heard(m *Message) error {
 		s.m.Code, s.m.Token = Pong, m.Token
 		s.out = s.m.AppendStream(s.out)
 	case Release, Abort:
-		s.gone = true
+		s.gone, s.aborted = true, m.Code == Abort
 	case Pong:
 	default:
 		s.abort(0)

@@ -104,7 +104,11 @@ func (s *StreamExchange) message(now time.Duration) error {
 
 // streamed takes a response from a stream, if it is that to the current request.
 func (x *ClientExchange) streamed(now time.Duration) {
-	if string(x.in.Token) != string(x.token[:]) || !x.genuine() {
+	if string(x.in.Token) != string(x.token[:]) {
+		x.strange = true
+		return
+	}
+	if !x.genuine() {
 		return
 	}
 	if _, bad := x.in.Sift(); bad {
@@ -125,6 +129,15 @@ func (s *StreamExchange) Done() bool { return s.x.Done() }
 
 // Result is the response, or why there is none.
 func (s *StreamExchange) Result() (Reply, error) { return s.x.Result() }
+
+// Answering says whether some of a response has come, or of a message that may be one.
+func (s *StreamExchange) Answering() bool { return s.n > 0 || s.x.Answering() }
+
+// Strange is that of ClientExchange.
+func (s *StreamExchange) Strange() bool { return s.x.Strange() }
+
+// Aborted says whether the peer ended the connection for a fault (RFC 8323, section 5.6).
+func (s *StreamExchange) Aborted() bool { return s.signal.aborted }
 
 // Reusable says whether the peer has not said goodbye.
 func (s *StreamExchange) Reusable() bool { return !s.signal.gone }

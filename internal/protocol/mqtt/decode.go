@@ -88,7 +88,8 @@ func (p *Packet) connack(v Version, r *reader) {
 		r.fail("a refusal with a session")
 	}
 	p.Limits = unlimited
-	if v == V5 {
+	old := p.Reason > 0 && p.Reason < 0x80 && len(r.b) == 0 // a broker that speaks 3.1.1 only refuses in its own way
+	if v == V5 && !old {
 		r.properties(p)
 	}
 }

@@ -46,6 +46,7 @@ type Session struct {
 	spareOut  []*outgoing
 	packet    Packet
 	resent    int
+	unheard   bool // see Unheard
 }
 
 type phase byte
@@ -105,6 +106,9 @@ func (s *Session) Connected() {
 // session began: PUBLISH with DUP and PUBREL (section 4.4).
 func (s *Session) Resent() int { return s.resent }
 
+// Unheard says whether the broker has said that nobody has subscribed to what was published last.
+func (s *Session) Unheard() bool { return s.unheard }
+
 // Ready says whether the broker has let us in and taken the subscriptions.
 func (s *Session) Ready() bool { return s.phase == ready }
 
@@ -135,6 +139,7 @@ func (s *Session) Publish(m *Message) error {
 	if m.QoS > s.limits.QoS {
 		return fmt.Errorf("mqtt: QoS %d, but the broker supports %d", m.QoS, s.limits.QoS)
 	}
+	s.unheard = false
 	s.under = append(s.under, o)
 	s.flush()
 	return nil

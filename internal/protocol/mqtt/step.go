@@ -3,6 +3,7 @@ package mqtt
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // A Refusal is a broker's word that it does not do what was asked.
@@ -13,7 +14,50 @@ type Refusal struct {
 
 // Error says which packet refused, and with which reason.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("mqtt: the broker refused with %v, reason 0x%02x", r.Kind, r.Reason)
+	if r.Kind == Suback && r.Reason < 3 {
+		return fmt.Sprintf("mqtt: the broker grants the subscription QoS %d only", r.Reason)
+	}
+	text := fmt.Sprintf("mqtt: the broker refused with %v, reason 0x%02x", r.Kind, r.Reason)
+	if name := reasonNames[r.Reason]; name != "" {
+		text += " (" + name + ")"
+	}
+	return text
+}
+
+// Ends says whether the broker ended the connection for reasons of its own, as by a restart: a session may go on over
+// another one.
+func (r *Refusal) Ends() bool {
+	return r.Kind == Disconnect && slices.Contains([]byte{0, 0x88, 0x89, 0x8b, 0x8d, 0x98, 0xa0}, r.Reason)
+}
+
+// NoLogin says whether the broker wants to know who asks.
+func (r *Refusal) NoLogin() bool {
+	return r.Kind == Connack && slices.Contains([]byte{4, 5, 0x86, 0x87}, r.Reason)
+}
+
+// OtherVersion says whether the broker does not speak this version of MQTT.
+func (r *Refusal) OtherVersion() bool {
+	return r.Kind == Connack && (r.Reason == 1 || r.Reason == 0x84)
+}
+
+// noSubscribers is the reason of an acknowledgement to a message that nobody gets.
+const noSubscribers = 0x10
+
+// reasonNames: MQTT 5.0, section 2.4, from 0x80, and 3.1.1, section 3.2.2.3, below.
+var reasonNames = [256]string{
+	1: "unacceptable protocol version", 2: "identifier rejected", 3: "server unavailable",
+	4: "bad user name or password", 5: "not authorized",
+	0x80: "unspecified error", 0x81: "malformed packet", 0x82: "protocol error", 0x83: "implementation specific error",
+	0x84: "unsupported protocol version", 0x85: "client identifier not valid", 0x86: "bad user name or password",
+	0x87: "not authorized", 0x88: "server unavailable", 0x89: "server busy", 0x8a: "banned",
+	0x8b: "server shutting down", 0x8c: "bad authentication method", 0x8d: "keep alive timeout",
+	0x8e: "session taken over", 0x8f: "topic filter invalid", 0x90: "topic name invalid",
+	0x91: "packet identifier in use", 0x92: "packet identifier not found", 0x93: "receive maximum exceeded",
+	0x94: "topic alias invalid", 0x95: "packet too large", 0x96: "message rate too high", 0x97: "quota exceeded",
+	0x98: "administrative action", 0x99: "payload format invalid", 0x9a: "retain not supported",
+	0x9b: "QoS not supported", 0x9c: "use another server", 0x9d: "server moved",
+	0x9e: "shared subscriptions not supported", 0x9f: "connection rate exceeded", 0xa0: "maximum connect time",
+	0xa1: "subscription identifiers not supported", 0xa2: "wildcard subscriptions not supported",
 }
 
 // Step reads one packet of what was received and does what it asks for. m is
@@ -149,6 +193,7 @@ func (s *Session) unknown() byte { return byte(when(s.p.Version == V5, 0x92)) }
 // before the broker heard of it.
 func (s *Session) acknowledged(p *Packet) error {
 	o := s.find(p.ID)
+	s.unheard = s.unheard || o != nil && p.Reason == noSubscribers
 	switch {
 	case o == nil:
 		if p.Kind == Pubrec {
