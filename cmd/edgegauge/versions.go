@@ -400,6 +400,9 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 		return report.Compared{}, err
 	}
 	r, err := soundReport(dir)
+	if err == nil {
+		err = searches(r)
+	}
 	if err != nil {
 		return report.Compared{}, err
 	}
