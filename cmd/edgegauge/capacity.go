@@ -92,7 +92,7 @@ Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 	c.Flags().DurationVar(&f.length, "length", 10*time.Second, "of a trial; the answer holds for trials of this length")
 	c.Flags().DurationVar(&f.period, "period", 0, "time between two requests of a device: also give the answer in devices")
 	c.Flags().Float64Var(&f.precision, "precision", 2.5, "half-width of the interval to reach, in %")
-	c.Flags().IntVar(&f.budget, "budget", 60, "trials, at most; 10 or more")
+	c.Flags().IntVar(&f.budget, "budget", 60, "trials, at most; 10 or more, 30 for an interval in most cases")
 	c.Flags().DurationVar(&f.late, "late", 0, "how late the driver may send in a valid trial, p99 or the objective's "+
 		"highest percentile (default: a tenth of the shortest time in the objective, at most 50ms)")
 	c.Flags().IntVar(&f.most, "most", 64, "with --scale concurrency: the most requests under way")
@@ -140,20 +140,20 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 	host.Run = func(ctx context.Context, e *testbed.Experiment) (lab.Outcome, error) { return a.runLab(ctx, e) }
 	answer, err := capacity.Find(ctx, host, capacity.Question{File: plan.Study.File, Text: text, Sets: f.sets, Out: f.out,
 		SLO: objective, Length: f.length, Late: f.late, Period: f.period, Precision: f.precision, Budget: f.budget})
+	out := report.Capacity{Answer: *answer}
+	if err == nil {
+		err = writeCapacity(&out)
+	}
 	if len(answer.Trials) > 0 { // once: after each block it would read all trials before again
 		err = errors.Join(err, a.reportOf(answer.Dir))
 	}
 	if err != nil {
 		return searchError(err)
 	}
-	out := report.Capacity{Answer: *answer}
-	if err := writeCapacity(&out); err != nil {
-		return exit{exitUnmeasured, err}
-	}
 	if f.asJSON {
 		err = out.JSON(w)
 	} else if err = out.Text(w); err == nil {
-		_, err = fmt.Fprintf(w, "\n%s\n", filepath.Join(out.Dir, "capacity.html"))
+		_, err = fmt.Fprintf(w, "\n%s\n", filepath.Join(out.Dir, report.PageFile))
 	}
 	if err != nil {
 		return exit{exitUnmeasured, err}
@@ -207,8 +207,8 @@ func unanswered(c *capacity.Answer) error {
 			"requests to judge it: lengthen it with --length", c.Least, study.DurationText(c.Length))}
 	case !c.Found() && stage != stat.AboveMost && len(c.Step.Blocks) < stat.CapacityBlocks:
 		return exit{exitUnmeasured, fmt.Errorf("no interval within the budget of %d trials: it takes %d blocks of %d trials "+
-			"around the knee, and the budget had room for %d; raise --budget", c.Budget, stat.CapacityBlocks,
-			stat.CapacityBlock, len(c.Step.Blocks))}
+			"around the knee, and the budget had room for %d; raise --budget, for example to %d", c.Budget,
+			stat.CapacityBlocks, stat.CapacityBlock, len(c.Step.Blocks), max(30, 2*c.Budget))}
 	case !c.Found() && stage != stat.AboveMost:
 		return exit{exitUnmeasured, errors.New("no interval within the budget: trials differ too much; lengthen them with " +
 			"--length, or raise --budget")}
@@ -218,7 +218,7 @@ func unanswered(c *capacity.Answer) error {
 
 // writeCapacity keeps the answer beside the results.
 func writeCapacity(c *report.Capacity) error {
-	for name, write := range map[string]func(io.Writer) error{"capacity.html": c.HTML, "capacity.json": c.JSON} {
+	for name, write := range map[string]func(io.Writer) error{report.PageFile: c.HTML, report.AnswerFile: c.JSON} {
 		if err := store.Replace(filepath.Join(c.Dir, name), write); err != nil {
 			return err
 		}

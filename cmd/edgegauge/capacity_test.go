@@ -110,12 +110,20 @@ func TestCapacityIsThatOfAServerThatRefuses(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(o.dir, "capacity-search.json")); err == nil {
 		t.Error("the search left its note outside the results")
 	}
+	found := fmt.Sprintf("%s: The server's capacity is ", got.Results)
+	for _, verdict := range [][]string{{"choose", got.Results, "--minimize", "rtt"}, {"compare", got.Results},
+		{"compare", got.Results, got.Results}} {
+		if out, code := o.run(t, verdict...); code != 2 || !strings.Contains(out, found) {
+			t.Errorf("%v: code %d\n%s", verdict, code, out)
+		}
+	}
 	whole := fmt.Sprintf("%d of %d trials valid", len(got.Trials), len(got.Trials))
 	if b, err := os.ReadFile(filepath.Join(o.dir, got.Results, "report.html")); !strings.Contains(string(b), whole) {
 		t.Errorf("%v: the report beside the results is not that of all trials", err)
 	}
 	text, code := o.run(t, "report", got.Results)
-	if code != 0 || !strings.Contains(text, whole) || strings.Contains(text, "edgegauge choose") {
+	if code != 0 || !strings.Contains(text, whole) || strings.Contains(text, "No answer") ||
+		!strings.Contains(text, "\nThe server's capacity is ") || strings.Contains(text, "edgegauge choose") {
 		t.Errorf("code %d\n%s", code, text)
 	}
 
@@ -266,6 +274,12 @@ func TestCapacityRefuses(t *testing.T) {
 		{"s.yaml --slo failed<5% --scale concurrency", 2, "takes no --slo"},
 		{"s.yaml --slo failed<5% --scale up", 2, "write rate or concurrency"},
 		{"s.yaml --slo rtt.p99<10s", 2, "timeouts.request"},
+		{"s.yaml --slo failed<5% --length 10m", 2, "after 10m (timeouts.trial), and --length 10m is no shorter; raise it, " +
+			"for example with --set timeouts.trial=20m"},
+		{"s.yaml --scale concurrency --set rate=0 --length 30h", 2, "for example with --set timeouts.trial=60h"},
+		{"s.yaml --slo failed<1e-9%", 2, "a trial of 10s that judges failed<1e-9% has more requests than can be sent"},
+		{"s.yaml --slo failed<1e-300%", 2, "has more requests than can be sent"},
+		{"s.yaml --slo rtt.p99.9999999999<1s", 2, "has more requests than can be sent"},
 		{"two.yaml --slo failed<5%", 2, "has 2 treatments"},
 		{"s.yaml --slo failed<5% --length 1s --late 2s", 1, "not kept to at 200 requests/s"},
 	} {

@@ -87,6 +87,9 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 		return report.Chosen{}, err
 	}
 	r, err := soundReport(dir)
+	if err == nil {
+		err = searches(r)
+	}
 	if err != nil {
 		return report.Chosen{}, err
 	}

@@ -295,6 +295,9 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 			"undecided: add --fail-if 'rtt > 5%', or leave --strict and --undecided-exit out")}
 	}
 	both, err := readEach(names, soundReport)
+	if err == nil {
+		err = searches(both...)
+	}
 	if err != nil {
 		return report.Compared{}, err
 	}

@@ -264,6 +264,22 @@ func readEach[T any](names []string, read func(string) (T, error)) ([]T, error) 
 	return all, worst(errs)
 }
 
+// searches refuses results of which some are trials of a search for a capacity, where treatments are to be compared.
+func searches(all ...*report.Report) error {
+	var found []string
+	for _, r := range all {
+		if r.Search != "" {
+			found = append(found, r.Dir+": "+r.Search)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return exit{exitUsage, fmt.Errorf("trials of a search for a capacity are at rates that it chose itself, most of them "+
+		"one at each, and are not compared with each other, nor with others; what was found is\n%s",
+		strings.Join(found, "\n"))}
+}
+
 // damaged refuses results that are not as the lab wrote them.
 func damaged(r *report.Report, dir string) error {
 	if len(r.Damage) == 0 {

@@ -32,7 +32,8 @@ type versionFlags struct {
 	power                        float64
 	most                         time.Duration // that all blocks may take
 	plan, trust                  bool
-	begun                        func(dir string) error // told where the results are, before a trial; nil: nobody
+	begun                        func(dir string) error    // told where the results are, before a trial; nil: nobody
+	decided                      func(*report.Report) bool // reports whether the pilot is enough; nil: it never is
 }
 
 // flags are those of compare and confirm: what base says, and out after it, differs.
@@ -111,7 +112,11 @@ func (a *app) measureVersions(ctx context.Context, w io.Writer, f compareFlags) 
 		if err := size.print(w); err != nil {
 			return none, err
 		}
-		_, err := fmt.Fprintf(w, "without --plan, the same command with --out %s runs the rest\n", report.QuotedPath(dir))
+		does := "runs the rest"
+		if size.decided {
+			does = "says what came of it"
+		}
+		_, err := fmt.Fprintf(w, "without --plan, the same command with --out %s %s\n", report.QuotedPath(dir), does)
 		return none, err
 	}
 	fmt.Fprintln(a.notes(), size)
@@ -224,6 +229,7 @@ type sizing struct {
 	each         time.Duration // a block
 	versions     int           // trials of a block, of both versions
 	alpha, power float64
+	decided      bool // the blocks there are decide, whatever is wanted to find the difference
 }
 
 // sizeOf sizes a study by the blocks that results have.
@@ -234,7 +240,7 @@ func sizeOf(dir string, conditions []advise.Condition, f compareFlags) (sizing, 
 	}
 	f.confidence = cmp.Or(f.confidence, r.Study.Design.Confidence)
 	old, new := r.Versions()
-	s := sizing{alpha: 1 - f.confidence, power: f.power}
+	s := sizing{alpha: 1 - f.confidence, power: f.power, decided: f.decided != nil && f.decided(r)}
 	if s.sizes, err = advise.Sizes(old, new, slices.DeleteFunc(slices.Clone(conditions),
 		func(k advise.Condition) bool { return !k.Detect }), f.confidence, f.power); err != nil {
 		return s, exit{exitUsage, fmt.Errorf("%s: %w", dir, err)}
@@ -253,6 +259,9 @@ func sizeOf(dir string, conditions []advise.Condition, f compareFlags) (sizing, 
 	}
 	for _, t := range r.Trials {
 		s.have = max(s.have, t.Block)
+	}
+	if s.decided {
+		s.wanted = s.have
 	}
 	s.versions, s.each = len(r.Treatments), took/time.Duration(max(1, s.have))
 	if len(old) == 0 { // a block has one version so far
@@ -279,7 +288,7 @@ const calmer = "make trials longer (requests, min_duration), measure on a quiete
 
 // hopeless reports whether no practical number of blocks finds some difference.
 func (s sizing) hopeless() bool {
-	return slices.ContainsFunc(s.sizes, func(x advise.Size) bool { return x.Blocks == 0 })
+	return !s.decided && slices.ContainsFunc(s.sizes, func(x advise.Size) bool { return x.Blocks == 0 })
 }
 
 // print writes what is planned. What cannot be planned is an error, too.
@@ -376,6 +385,11 @@ func (s sizing) String() string {
 	n := max(s.wanted, s.have)
 	fmt.Fprintf(&b, "that is %s, %s in all, about %s", plural.Count(n, "block"), plural.Count(n*s.versions, "trial"),
 		minutes(time.Duration(n)*s.each))
+	if s.decided {
+		fmt.Fprintf(&b, "; all are measured: each figure has changed by more, at a level of %g %%, so no more are needed",
+			100*report.DecidedAt)
+		return b.String()
+	}
 	if s.have > 0 && s.have < n {
 		fmt.Fprintf(&b, "; %s measured", plural.Count(s.have, "block")+plural.Verb(s.have, " is", " are"))
 	}
@@ -400,6 +414,9 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 		return report.Compared{}, err
 	}
 	r, err := soundReport(dir)
+	if err == nil {
+		err = searches(r)
+	}
 	if err != nil {
 		return report.Compared{}, err
 	}

@@ -87,8 +87,17 @@ func (s *studied) prepare(ctx context.Context) (stat.CapacitySearch, error) {
 		return none, Refused{fmt.Errorf("a request fails after %s (timeouts.request), which the bound of %s never sees; "+
 			"raise it", study.DurationText(t), study.DurationText(q.SLO.Longest()))}
 	}
+	if err := lasts(q.Length, s.base); err != nil {
+		return none, err
+	}
+	least := leastRate(q.SLO.Needs(), q.Length)
+	if !(least > 0 && least <= drive.MostRate) {
+		return none, Refused{fmt.Errorf("a trial of %s that judges %s has more requests than can be sent, which is %d/s; "+
+			"lengthen it with --length, or choose an objective that fewer requests tell", study.DurationText(q.Length), q.SLO,
+			drive.MostRate)}
+	}
 	s.load = append(s.loadOf(), warmUp(p, q.SLO.Needs())...)
-	search := stat.CapacitySearch{Least: leastRate(q.SLO.Needs(), q.Length), Most: drive.MostRate,
+	search := stat.CapacitySearch{Least: least, Most: drive.MostRate,
 		Precision: q.Precision / 100, Budget: q.Budget, Confidence: s.base.Design.Confidence, Seed: s.base.Design.Seed}
 	*s.out = Answer{Study: s.base.Name, SLO: q.SLO, Precision: search.Precision, Length: q.Length, Period: q.Period,
 		Budget: q.Budget, Confidence: search.Confidence, Least: search.Least}
@@ -111,6 +120,16 @@ func requests(p study.Plan, file string) error {
 	return Refused{fmt.Errorf("%s has devices, which send once per period, and a search sets the rate of requests: "+
 		"write a study without devices, of which --period gives the answer in devices, or run this one with several "+
 		"numbers of devices", file)}
+}
+
+// lasts refuses a trial that the study does not let last so long.
+func lasts(length time.Duration, of study.Study) error {
+	if of.Timeouts.Trial > length {
+		return nil
+	}
+	return Refused{fmt.Errorf("a trial is given up after %s (timeouts.trial), and --length %s is no shorter; raise it, "+
+		"for example with --set timeouts.trial=%s", study.DurationText(of.Timeouts.Trial), study.DurationText(length),
+		study.DurationText(2*length))}
 }
 
 // leastRate is the lowest rate of four digits, in requests/s, at which a trial of a length has so many requests.

@@ -49,6 +49,8 @@ func Scale(ctx context.Context, h Host, q ScalingQuestion) (*Scaling, error) {
 		return nil, Refused{err}
 	} else if err := requests(p, q.File); err != nil {
 		return nil, err
+	} else if err := lasts(q.Length, p.Study); err != nil {
+		return nil, err
 	}
 	sets := append(slices.Clone(q.Sets), "factors.concurrency=["+strings.Join(levels, ", ")+"]",
 		"duration="+q.Length.String(), fmt.Sprintf("design.replications=%d", q.Blocks), "design.precision=off")

@@ -24,8 +24,19 @@ type PastAnswer struct {
 	history.Confirmation
 }
 
-// answer computes what a confirmation said, series by series, from its ledger.
-func (p *Past) answer(r *Report) {
+// Decided reports whether the blocks of a pilot alone show of each figure that is asked about a change that matters.
+// They are looked at once more if the measurement goes on, so they do at a level that adds next to nothing to that of
+// the end; versions that drift by themselves seldom differ by so much.
+func (c Confirms) Decided(r *Report) bool {
+	p := Past{Confirms: &c}
+	p.answer(r, DecidedAt, 1+c.Detect)
+	return p.Failed == "" && len(p.Answers) > 0 && !slices.ContainsFunc(p.Answers, func(a PastAnswer) bool {
+		return a.Verdict != history.Worse && a.Verdict != history.Better
+	})
+}
+
+// answer computes what a confirmation says, series by series, from its ledger: of changes at a level, beyond a factor.
+func (p *Past) answer(r *Report, at, beyond float64) {
 	var terms []advise.Term
 	for _, text := range p.Confirms.Responses {
 		t, err := advise.ParseTerm(text)
@@ -53,7 +64,7 @@ func (p *Past) answer(r *Report) {
 	}
 	failing := p.failing(r)
 	old, new = wanted(old), wanted(new)
-	level := ConfirmedAt / float64(max(1, min(len(old), len(new))))
+	level := at / float64(max(1, min(len(old), len(new))))
 	p.confidence = 1 - level
 	c, err := advise.Compare(old, new, nil, p.confidence, p.Confirms.Detect)
 	if err != nil {
@@ -70,7 +81,7 @@ func (p *Past) answer(r *Report) {
 	for _, x := range c.Contrasts {
 		verdict := history.CannotTell
 		if x.Doubt == "" || x.Change == advise.Same {
-			verdict = history.Decide(x.Ratio, p.Confirms.Detect, x.Allowance, moreIsBetter(x.Response))
+			verdict = history.Decide(x.Ratio, p.Confirms.Detect, max(1, x.Allowance)*beyond, moreIsBetter(x.Response))
 		}
 		switch {
 		case x.Change == advise.Same:

@@ -11,6 +11,43 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
+// A pilot that shows a change of each figure beyond doubt ends a confirmation; of equals, and of changes that are small
+// for their noise, none does.
+func TestAPilotDecidesWhatIsPlain(t *testing.T) {
+	const file = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [a, a@base]}\n" +
+		"design: {replications: 10, seed: 1}\n"
+	rnd := rand.New(rand.NewPCG(30, 11))
+	for _, tt := range []struct {
+		ratio, cpu float64 // new/old
+		want       bool
+	}{{1, 1, false}, {1.05, 1.05, false}, {1.1, 2.5, false}, {2.5, 1, false}, {2.5, 2.5, true}, {0.4, 2.5, true}} {
+		const n = 20
+		decided := 0
+		for range n {
+			w := exactly(nil)
+			w.exact = func(at map[string]string, block int) []store.Result {
+				var out []store.Result
+				for response, ratio := range map[string]float64{"rtt": tt.ratio, "cpu": tt.cpu} {
+					v := 2e-3 * math.Exp(0.08*rnd.NormFloat64())
+					if at["stack"] == "a" {
+						v *= ratio
+					}
+					out = append(out, store.Result{Side: measure.Client, Response: response, Unit: "s", N: 100, Mean: v,
+						SD: v / 10, Median: v, P95: 1.2 * v, Min: 0.9 * v, Max: 1.3 * v, Method: store.Measured})
+				}
+				return out
+			}
+			c := Confirms{Responses: []string{"rtt", "cpu"}, Detect: 0.05}
+			if c.Decided(reportOf(t, w.write(t, file))) {
+				decided++
+			}
+		}
+		if tt.want && decided < n*3/4 || !tt.want && decided > 0 {
+			t.Errorf("%g and %g times as much: %d of %d pilots decide", tt.ratio, tt.cpu, decided, n)
+		}
+	}
+}
+
 // What a user pays is the mean: a version of which most trials are quicker and some far slower is not confirmed to be
 // better.
 func TestAConfirmationKnowsTheMean(t *testing.T) {

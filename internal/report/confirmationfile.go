@@ -41,6 +41,9 @@ type Confirms struct {
 // about: so often it finds a change where there is none.
 const ConfirmedAt = 0.001
 
+// DecidedAt is the level at which a pilot ends a confirmation: it may add as much to the errors of ConfirmedAt.
+const DecidedAt = ConfirmedAt / 10
+
 // Again is the command that measures the same again. The file may be a stranger's: what could be a flag, or a program
 // that is run, is left to the user, in capitals.
 func (c Confirms) Again() string {

@@ -45,6 +45,7 @@ type Report struct {
 	LeftOut    []string         // folders of raw files that these results, a copy, do not hold
 	Effects    []Effects        // of the factors, in the order of Panels
 	ShowAnova  bool             // Text says what explains the variation of trials, too
+	Search     string           // what the search for a capacity found whose trials these are; empty: they are of none
 	Published  *paper.Scorecard // what was published, and what ours say of its claims; nil: nothing is asked
 
 	Predicted   []Predicted // what a board would do; Predict fills both
@@ -129,7 +130,7 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	if err != nil {
 		return nil, err
 	}
-	r.Damage = damage
+	r.Damage, r.Search = damage, searched(s.Dir())
 	r.runtimes(s)
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err

@@ -174,7 +174,9 @@ func (r *Report) answer() []verdictLine {
 		}
 	}
 	add(r.starvedWords()...)
-	if said := r.sentencesByGroup(); len(said) > 0 {
+	if r.Search != "" {
+		add(r.Search)
+	} else if said := r.sentencesByGroup(); len(said) > 0 {
 		out = append(out, said...)
 	} else {
 		add(r.noAnswer())

@@ -21,9 +21,10 @@ slope, var_slope = beta[-1], cov[-1, -1]
 levels = y.mean(1) - slope * x.mean(1)
 xm = x.mean()
 var_level = max(levels.var(ddof=1) / B, rss / df / (B * k))
-q = t.ppf(.975, B - 1)
+level = t.ppf(.975, B - 1) * np.sqrt(var_level)
+tilt = t.ppf(.975, df) * np.sqrt(var_slope)
 def D(r): return levels.mean() + slope * r
-def excess(r): return D(r) ** 2 - q * q * (var_level + (r - xm) ** 2 * var_slope)
+def excess(r): return D(r) ** 2 - level ** 2 - (r - xm) ** 2 * tilt ** 2
 rate = -levels.mean() / slope
 _, rss2 = fit(design(x, (x - 100) ** 2))
 F = (rss - rss2) / (rss2 / (df - 1))
