@@ -141,6 +141,11 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		return err
 	}
 	defer closeExperiment(e)
+	return a.runOpen(ctx, w, e, f, like)
+}
+
+// runOpen conducts the study of an experiment.
+func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f running, like *report.Report) error {
 	if like != nil {
 		a.tellEarlier(e)
 		if f.out == "" { // the same command would begin another
