@@ -270,7 +270,7 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 		return "", err
 	}
 	defer closeExperiment(e)
-	return dir, a.runOpen(ctx, w, e, running{}, nil)
+	return dir, a.runOpen(ctx, w, e, running{}, reached{}, nil)
 }
 
 // openCalibration opens the experiment of both. Faults of the default study are told of the flags that it was made from.

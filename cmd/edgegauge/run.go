@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/drive/population"
+	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -134,18 +136,37 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 			return err
 		}
 	}
+	var with reached
+	ready := func() (err error) {
+		if f.page != "" {
+			if with.page, err = listenForPage(f.page); err != nil {
+				return err
+			}
+		}
+		if f.shared.elsewhere() {
+			with.board, err = f.shared.board()
+		}
+		return err
+	}
 	// Results that are to be repeated are not gone on with.
 	e, err := a.open(ctx, file, opening{out: f.out, trust: f.trust, kept: f.kept, given: f.sets, shared: f.shared,
-		fresh: like != nil})
+		fresh: like != nil, ready: ready})
 	if err != nil {
 		return err
 	}
 	defer closeExperiment(e)
-	return a.runOpen(ctx, w, e, f, like)
+	return a.runOpen(ctx, w, e, f, with, like)
+}
+
+// reached is what a run reaches before it makes results: nothing is left behind where it cannot.
+type reached struct {
+	page  net.Listener // of --web
+	board *wire.Board  // of benches elsewhere
 }
 
 // runOpen conducts the study of an experiment.
-func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f running, like *report.Report) error {
+func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f running, with reached,
+	like *report.Report) error {
 	if like != nil {
 		a.tellEarlier(e)
 		if f.out == "" { // the same command would begin another
@@ -154,8 +175,8 @@ func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f
 		}
 	}
 	var watchers []func(lab.Progress)
-	if f.page != "" {
-		p, err := watch(e, f.page, a.notes())
+	if with.page != nil {
+		p, err := watch(e, with.page, a.notes())
 		if err != nil {
 			return err
 		}
@@ -164,7 +185,7 @@ func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f
 	}
 	conduct := func() (lab.Outcome, *report.Report, error) { return a.conduct(ctx, e, watchers...) }
 	if f.shared.wanted() {
-		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared) }
+		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared, with.board) }
 	}
 	outcome, r, err := conduct()
 	if err != nil {
@@ -232,10 +253,11 @@ func closeExperiment(e *testbed.Experiment) {
 type opening struct {
 	out    string // the results directory; empty: see testbed.Request
 	trust  bool
-	kept   []string // overrides that were kept with results, before given
-	given  []string // overrides that the user gave on this command line
-	shared sharing  // the benches that measure it, if any
-	fresh  bool     // into a new directory, unless out names one
+	kept   []string     // overrides that were kept with results, before given
+	given  []string     // overrides that the user gave on this command line
+	shared sharing      // the benches that measure it, if any
+	fresh  bool         // into a new directory, unless out names one
+	ready  func() error // see testbed.Request
 }
 
 // open reads a study and opens its experiment, which is to be closed.
@@ -265,7 +287,7 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 		}
 	}
 	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, Given: o.given,
-		Here: o.shared.local() > 0, LeftOut: a.left}
+		Here: o.shared.local() > 0, LeftOut: a.left, Ready: o.ready}
 	open := bed.Open
 	if o.shared.wanted() {
 		open = bed.OpenShared
@@ -288,6 +310,8 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 			how = ""
 		}
 		return nil, rootless(how)
+	case errors.As(err, new(exit)):
+		return nil, err
 	case errors.As(err, new(*testbed.Untrusted)), errors.As(err, new(testbed.NotShared)):
 		return nil, exit{exitUsage, err}
 	case errors.As(err, &found):
@@ -372,6 +396,9 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...fun
 	}
 	how := a.resumes(e)
 	resumption.Store(&how)
+	if err := e.Begin(); err != nil {
+		return lab.Outcome{}, err
+	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
 	return outcome, err

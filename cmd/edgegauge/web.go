@@ -287,13 +287,18 @@ func watchable(address string) error {
 	return nil
 }
 
-// watch opens the page of a run. It is a process that gets only the time nothing else
-// wants, on the CPU that the lab would choose last.
-func watch(e *testbed.Experiment, address string, notes io.Writer) (*watched, error) {
+// listenForPage listens where the page of a run is to be.
+func listenForPage(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, exit{exitUnmeasured, fmt.Errorf("%w; name another address with --web=127.0.0.1:0", err)}
 	}
+	return l, nil
+}
+
+// watch opens the page of a run. It is a process that gets only the time nothing else
+// wants, on the CPU that the lab would choose last.
+func watch(e *testbed.Experiment, l net.Listener, notes io.Writer) (*watched, error) {
 	defer l.Close()
 	socket, err := l.(*net.TCPListener).File()
 	if err != nil {
