@@ -22,6 +22,7 @@ type app struct {
 	made         *testbed.Testbed
 	left         []string // out of the study that was read last, since this machine cannot do it
 	toldBeside   bool     // that other labs measure here
+	given        []string // see givenWords
 	resume       string   // how what this command began is resumed; empty: by the same command
 }
 

@@ -273,7 +273,7 @@ func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 	return dir, a.runOpen(ctx, w, e, running{}, reached{}, nil)
 }
 
-// openCalibration opens the experiment of both. Faults of the default study are told of the flags that it was made from.
+// openCalibration opens the experiment of both. Faults of the default study are told of the flags that gave its lines.
 func (a *app) openCalibration(ctx context.Context, name, dir, machine string, c emulationCalibrating) (
 	*testbed.Experiment, error) {
 	file, text, told := name+".yaml", calibrationStudy(name, machine, c), func(err error) error { return err }

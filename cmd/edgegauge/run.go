@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +18,6 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/drive/population"
-	"edgegauge.example/edgegauge/internal/fleet/wire"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -137,31 +135,14 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		}
 	}
 	var with reached
-	ready := func() (err error) {
-		if f.page != "" {
-			if with.page, err = listenForPage(f.page); err != nil {
-				return err
-			}
-		}
-		if f.shared.elsewhere() {
-			with.board, err = f.shared.board()
-		}
-		return err
-	}
 	// Results that are to be repeated are not gone on with.
 	e, err := a.open(ctx, file, opening{out: f.out, trust: f.trust, kept: f.kept, given: f.sets, shared: f.shared,
-		fresh: like != nil, ready: ready})
+		fresh: like != nil, ready: func() error { return with.reach(f) }})
 	if err != nil {
 		return err
 	}
 	defer closeExperiment(e)
 	return a.runOpen(ctx, w, e, f, with, like)
-}
-
-// reached is what a run reaches before it makes results: nothing is left behind where it cannot.
-type reached struct {
-	page  net.Listener // of --web
-	board *wire.Board  // of benches elsewhere
 }
 
 // runOpen conducts the study of an experiment.
@@ -286,6 +267,7 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 			return nil, exit{exitUsage, err}
 		}
 	}
+	a.given = givenWords(a.stackFolders, o)
 	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, Given: o.given,
 		Here: o.shared.local() > 0, LeftOut: a.left, Ready: o.ready}
 	open := bed.Open
@@ -428,7 +410,7 @@ func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab
 	}
 	var r *report.Report
 	if err == nil {
-		r, err = writeReport(e.Lab.Store, a.notes())
+		r, err = writeReport(e.Lab.Store, a.notes(), a.given...)
 	}
 	if err != nil {
 		return outcome, nil, exit{exitUnmeasured, err}
@@ -467,12 +449,12 @@ func gaveUp(o lab.Outcome, dir string) error {
 }
 
 // writeReport reads what was measured and renews summary.csv and report.html.
-func writeReport(s *store.Store, notes io.Writer) (*report.Report, error) {
+func writeReport(s *store.Store, notes io.Writer, given ...string) (*report.Report, error) {
 	r, err := report.Read(s)
 	if err == nil {
 		r.Predict(calibrations(notes), time.Now())
 		err = r.ReadRaw(s, report.PageTraces)
-		r.Next = propose(s.Dir(), r)
+		r.Next = propose(s.Dir(), r, given...)
 	}
 	if err == nil {
 		err = store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV)
