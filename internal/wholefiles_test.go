@@ -11,11 +11,10 @@ import (
 // writesInPlace are the files of the commands that write as the os package does, and why. All others use putFile or
 // store.Replace: whoever is killed in the middle, or has a full disk, keeps the file that was there.
 var writesInPlace = map[string]string{
-	"cmd/edgegauge/calibrations.go": "a study in a folder of its own, for this process alone",
-	"cmd/edgegauge/compare.go":      "what cannot be replaced",
-	"cmd/edgegauge/files.go":        "what is no file: a pipe, a device",
-	"cmd/edgegauge/stacksnew.go":    "a folder that was not there, and goes where it fails",
-	"cmd/edgegauge/webcontrol.go":   "a log",
+	"cmd/edgegauge/compare.go":    "what cannot be replaced",
+	"cmd/edgegauge/files.go":      "what is no file: a pipe, a device",
+	"cmd/edgegauge/stacksnew.go":  "a folder that was not there, and goes where it fails",
+	"cmd/edgegauge/webcontrol.go": "a log",
 }
 
 // No command leaves half of what it was asked to write.

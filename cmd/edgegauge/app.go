@@ -22,6 +22,7 @@ type app struct {
 	made         *testbed.Testbed
 	left         []string // out of the study that was read last, since this machine cannot do it
 	toldBeside   bool     // that other labs measure here
+	given        []string // see givenWords
 	resume       string   // how what this command began is resumed; empty: by the same command
 }
 
@@ -107,13 +108,24 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 	if err != nil {
 		return bed, study.Plan{}, nil, exit{exitUsage, err}
 	}
+	bed, p, err := a.readText(ctx, file, text, kept, sets, plan)
+	return bed, p, text, err
+}
+
+// readText reads a study as it stands in a file.
+func (a *app) readText(ctx context.Context, file string, text []byte, kept, sets []string, plan planner) (
+	*testbed.Testbed, study.Plan, error) {
+	bed, err := a.bed()
+	if err != nil {
+		return nil, study.Plan{}, err
+	}
 	p, left, err := plan(bed, ctx, file, text, kept, sets...)
 	var found study.Errors
 	switch {
 	case errors.As(err, &found):
-		return bed, p, text, obstacles(found)
+		return bed, p, obstacles(found)
 	case err != nil:
-		return bed, p, text, exit{exitUsage, err}
+		return bed, p, exit{exitUsage, err}
 	}
 	if len(left) > 0 {
 		a.left = left
@@ -129,7 +141,7 @@ func (a *app) readWith(ctx context.Context, file string, kept, sets []string, pl
 			"%v: warning: the study contains a password, which is not stored with results; write "+
 				"http://NAME@HOST?password=env:VARIABLE\n", w.Pos)
 	}
-	return bed, p, text, nil
+	return bed, p, nil
 }
 
 // advisePlan says what check, plan and run advise of a plan that they do not refuse: that trials which shall run at the

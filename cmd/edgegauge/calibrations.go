@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
@@ -256,25 +259,61 @@ func plainName(s string) string {
 func (a *app) compareWithBoard(ctx context.Context, w io.Writer, machine string,
 	c emulationCalibrating) (string, error) {
 	name := plainName("calibrate-" + machine)
-	file := c.study
-	if file == "" {
-		scratch, err := newScratch(a.notes())
-		if err != nil {
-			return "", err
-		}
-		defer scratch.Close()
-		file = filepath.Join(scratch.Dir, name+".yaml")
-		if err := os.WriteFile(file, []byte(calibrationStudy(name, machine, c)), 0o644); err != nil {
-			return "", exit{exitUnmeasured, err}
-		}
-	}
 	base := filepath.Join("results", name)
 	dir := filepath.Join(base, fmt.Sprintf("%03d", testbed.LastNumber(base)+1))
-	if err := os.MkdirAll(base, 0o777); err != nil {
-		return "", exit{exitUnmeasured, err}
+	if err := mayMake(dir); err != nil {
+		return "", exit{exitUnmeasured, fmt.Errorf("%s: %w; run where you may write", dir, err)}
 	}
 	a.resume = resumeCalibrating(machine, c, dir)
-	return dir, a.run(ctx, w, file, running{sets: c.sets, out: dir}, nil)
+	e, err := a.openCalibration(ctx, name, dir, machine, c)
+	if err != nil {
+		return "", err
+	}
+	defer closeExperiment(e)
+	return dir, a.runOpen(ctx, w, e, running{}, reached{}, nil)
+}
+
+// openCalibration opens the experiment of both. Faults of the default study are told of the flags that gave its lines.
+func (a *app) openCalibration(ctx context.Context, name, dir, machine string, c emulationCalibrating) (
+	*testbed.Experiment, error) {
+	file, text, told := name+".yaml", calibrationStudy(name, machine, c), func(err error) error { return err }
+	if c.study == "" {
+		told = func(err error) error { return ofFlags(err, file, text, c.against) }
+	} else {
+		var err error
+		if file, text, err = a.studyFile(c.study); err != nil {
+			return nil, exit{exitUsage, err}
+		}
+	}
+	_, plan, err := a.readText(ctx, file, text, nil, c.sets, (*testbed.Testbed).ReadAvailable)
+	if err != nil {
+		return nil, told(err)
+	}
+	if err := c.enough(plan, machine); err != nil { // before an hour of measuring
+		return nil, exit{exitUsage, err}
+	}
+	advisePlan(a.made, plan)
+	e, err := a.openPlan(ctx, plan, text, opening{out: dir, given: c.sets})
+	return e, told(err)
+}
+
+// enough refuses a plan of which no calibration can be made.
+func (c emulationCalibrating) enough(p study.Plan, machine string) error {
+	if n := p.Study.Design.Replications; n < stat.LeastCalibration {
+		if c.study == "" && len(c.sets) == 0 {
+			return fmt.Errorf("--replications %d: a calibration takes %d or more", n, stat.LeastCalibration)
+		}
+		return fmt.Errorf("the study has %d replications, and a calibration takes %d or more", n, stat.LeastCalibration)
+	}
+	for _, device := range []string{machine, c.against} {
+		if !slices.ContainsFunc(p.Trials, func(t study.Trial) bool {
+			return t.Setup.Client.Device == device || t.Setup.Server.Device == device
+		}) {
+			return fmt.Errorf("the study measures nothing on %s; a calibration takes the same treatments on %s and %s",
+				device, machine, c.against)
+		}
+	}
+	return nil
 }
 
 // resumeCalibrating says how the run of a calibration that was stopped is resumed: the same command begins another.
@@ -284,8 +323,8 @@ func resumeCalibrating(machine string, c emulationCalibrating, dir string) strin
 		again, report.QuotedPath(dir), machine, report.Quoted(c.against), report.QuotedPath(c.out))
 }
 
-// calibrationStudy asks both devices the same, as client and as server.
-func calibrationStudy(name, machine string, c emulationCalibrating) string {
+// calibrationStudy asks both devices the same, as client and as server. A board that is this machine is both at once.
+func calibrationStudy(name, machine string, c emulationCalibrating) []byte {
 	quoted := func(all []string) string {
 		var out []string
 		for _, x := range all {
@@ -298,11 +337,19 @@ question: How does the emulated machine compare with the board?
 service: sort
 factors:
   place:
-    - {name: the board calls, client.device: %[3]q, server.device: local}
-    - {name: the machine calls, client.device: %[2]q, server.device: local}
-    - {name: the board serves, client.device: local, server.device: %[3]q}
-    - {name: the machine serves, client.device: local, server.device: %[2]q}
-`, name, machine, c.against)
+`, name)
+	place := func(name, client, server string) {
+		text += fmt.Sprintf("    - {name: %s, client.device: %q, server.device: %q}\n", name, client, server)
+	}
+	const here = "local"
+	if c.against == here {
+		place("the board", here, here)
+	} else {
+		place("the board calls", c.against, here)
+		place("the board serves", here, c.against)
+	}
+	place("the machine calls", machine, here)
+	place("the machine serves", here, machine)
 	fixed := ""
 	for _, f := range []struct {
 		key    string
@@ -314,7 +361,39 @@ factors:
 			text += fmt.Sprintf("  %s: %s\n", f.key, quoted(f.levels))
 		}
 	}
-	return text + fixed +
+	return []byte(text + fixed +
 		fmt.Sprintf("requests: 50\ndesign: {replications: %d, seed: 1, warmup: 10}\ntimeouts: {ready: 60s, request: 60s, "+
-			"trial: 10m}\n", c.replications)
+			"trial: 10m}\n", c.replications))
+}
+
+// ofFlags tells faults of the default study, which no user has written, of the flags that gave its lines.
+func ofFlags(err error, file string, text []byte, against string) error {
+	var found study.Errors
+	if !errors.As(err, &found) {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	var out []study.Error
+	for _, x := range found {
+		told := *x
+		if told.Pos.File == file {
+			line := strings.TrimSpace(lines[max(0, told.Pos.Line-1)])
+			told.Pos = study.Pos{File: flagOf(line, against)}
+			advice, _, _ := strings.Cut(told.Advice, "exclude: [{") // of a study that somebody can change
+			told.Advice = strings.TrimSuffix(advice, ", or ")
+		}
+		out = append(out, told)
+	}
+	return obstacles(study.Collect(out))
+}
+
+// flagOf is what a line of the default study was made from.
+func flagOf(line, against string) string {
+	for key, flag := range map[string]string{"stack: ": "--stacks", "size: ": "--sizes", "design: ": "--replications",
+		"- {name: the board": "--against " + against} {
+		if strings.HasPrefix(line, key) {
+			return flag
+		}
+	}
+	return "devices calibrate"
 }

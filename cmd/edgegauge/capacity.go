@@ -168,7 +168,7 @@ func (a *app) reportOf(dir string) error {
 		return err
 	}
 	defer s.Close()
-	_, err = writeReport(s, a.notes())
+	_, err = writeReport(s, a.notes(), a.given...)
 	return err
 }
 

@@ -46,6 +46,8 @@ or falsify a measurement and how to fix it. The exit code is 1 if something woul
 					verdict = "UNFIT"
 				case f.Do != "":
 					verdict = "doubt"
+				case f.Unknown:
+					verdict = "not known"
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", verdict, f.What, f.Says, f.Do)
 			}

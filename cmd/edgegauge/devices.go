@@ -256,10 +256,11 @@ result in the meter. First run it with --unloaded and nothing connected; then wi
 	f.StringVar(&c.profile, "profile", "", "fit a power profile; title of the device")
 	f.StringVar(&c.out, "out", "",
 		"output file (default for a profile: standard output; for a machine: calibrations/MACHINE-BOARD.yaml)")
-	f.StringVar(&e.against, "against", "", "board to compare an emulated machine with: ssh://USER@HOST, or local")
+	f.StringVar(&e.against, "against", "", "board to compare an emulated machine with: ssh://USER@HOST, or local "+
+		"where this machine is the board")
 	f.StringSliceVar(&e.from, "from", nil, "existing results of both, instead of a new run")
 	f.StringVar(&e.study, "study", "", "study of both to run instead of the default one")
-	f.StringSliceVar(&e.stacks, "stacks", []string{"reference/rest-json", "reference/rest-xml", "reference/soap-xml",
+	f.StringSliceVar(&e.stacks, "stacks", []string{"reference/rest-json", "reference/rest-xml", "reference/soap",
 		"reference/coap-cbor"}, "stacks to compare")
 	f.StringSliceVar(&e.sizes, "sizes", []string{"1kB", "10kB", "100kB"}, "message sizes to compare")
 	f.IntVar(&e.replications, "replications", 10, "trials per stack, size and device")

@@ -49,13 +49,9 @@ const answerWithin = time.Minute
 // askBenches asks the benches that are to measure a plan whether they can. The error says why too few can. Where
 // enough can, what keeps the others is noted.
 func (a *app) askBenches(ctx context.Context, p study.Plan, text []byte, s sharing) error {
-	who, err := s.credentials()
+	board, err := s.board()
 	if err != nil {
 		return err
-	}
-	board, err := wire.OpenBoard(who)
-	if err != nil {
-		return exit{exitUnmeasured, err}
 	}
 	defer board.Close()
 	fmt.Fprintln(a.notes(), "asking the benches")

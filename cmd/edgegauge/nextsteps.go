@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/capacity"
+	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -18,8 +19,9 @@ import (
 // mostMore is the most trials of a treatment that are proposed to decide a difference.
 const mostMore = 200
 
-// propose finds commands that fit the results of a directory.
-func propose(dir string, r *report.Report) []report.Step {
+// propose finds commands that fit the results of a directory. given are the words that the command which measured them
+// took besides, where that is known: see givenWords.
+func propose(dir string, r *report.Report, given ...string) []report.Step {
 	valid := func(t report.Treatment) bool { return t.Valid > 0 }
 	if len(r.Damage) > 0 || !slices.ContainsFunc(r.Treatments, valid) {
 		return nil
@@ -27,7 +29,7 @@ func propose(dir string, r *report.Report) []report.Step {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.Base(dir) == "latest" {
 		dir = real // what the commands say stays true when there are newer results
 	}
-	again, search := againOf(dir, r)
+	again, search := againOf(dir, r, given...)
 	var steps []report.Step
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	response, isTime := r.MainResponse()
@@ -78,7 +80,7 @@ func propose(dir string, r *report.Report) []report.Step {
 }
 
 // againOf is the command that measures again what a directory holds; search: its rates are those that a search chose.
-func againOf(dir string, r *report.Report) (command string, search bool) {
+func againOf(dir string, r *report.Report, given ...string) (command string, search bool) {
 	if r.Study.OfVersions() { // the base version is none that run knows
 		for _, file := range []string{report.ConfirmationFile, report.ConfirmingFile} {
 			if c, err := confirmsIn(dir, file); err == nil && c != nil {
@@ -91,7 +93,7 @@ func againOf(dir string, r *report.Report) (command string, search bool) {
 	n, err := capacity.ReadNote(dir)
 	if search = err == nil; !search {
 		if !exists(filepath.Join(dir, "scaling.json")) {
-			return "edgegauge run " + r.StudyIn(dir) + onBenches(r), false
+			return strings.Join(append([]string{"edgegauge run " + r.StudyIn(dir) + onBenches(r)}, given...), " "), false
 		}
 		by = "concurrency"
 	}
@@ -115,7 +117,23 @@ func againOf(dir string, r *report.Report) (command string, search bool) {
 	for _, word := range flags {
 		command += " " + report.Quoted(word)
 	}
-	return command, search
+	return strings.Join(append([]string{command}, given...), " "), search
+}
+
+// givenWords are flags of a command that its study needs again, and that results do not tell: where its stacks are,
+// that the user trusts what it runs, and how long benches may be silent, which their workers were told, too.
+func givenWords(stackFolders []string, o opening) []string {
+	var words []string
+	for _, dir := range stackFolders {
+		words = append(words, "--stacks", report.QuotedPath(dir))
+	}
+	if o.trust {
+		words = append(words, "--trust")
+	}
+	if o.shared.wanted() && o.shared.lease != fleet.Lease {
+		words = append(words, "--lease", o.shared.lease.String())
+	}
+	return words
 }
 
 // onBenches are the words of a command that has the same benches measure again; empty: none did.

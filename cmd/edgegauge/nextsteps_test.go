@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"edgegauge.example/edgegauge/internal/fleet"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/report"
@@ -194,5 +197,27 @@ func TestAStoppedComparisonIsResumedByName(t *testing.T) {
 			want) {
 			t.Errorf("%s: got %v", stacks, err)
 		}
+	}
+}
+
+// What is next of a study with stacks of the user's own, or among benches with a lease of their own, names these: else
+// the command would be refused. Edgegauge knows them where it has just measured.
+func TestNextCommandsSayWhatWasGiven(t *testing.T) {
+	got := givenWords([]string{"my stacks", "b"}, opening{trust: true,
+		shared: sharing{benches: "a,b", lease: 15 * time.Second}})
+	if want := "--stacks 'my stacks' --stacks b --trust --lease 15s"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	if got := givenWords(nil, opening{shared: sharing{benches: "2", lease: fleet.Lease}}); got != nil {
+		t.Errorf("got %q of a command without", got)
+	}
+	o := newOwn(t)
+	o.write(t, "s.yaml", one+"requests: 5\ndesign: {replications: 2}\n")
+	ok(t, os.MkdirAll(filepath.Join(o.dir, "mine"), 0o755))
+	out := o.says(t, exitDone, []string{"run", "s.yaml", "--trust", "--stacks", "mine", "--out", "out"},
+		"edgegauge run out/study.yaml --stacks mine --trust --out out-after")
+	if page, err := os.ReadFile(filepath.Join(o.dir, "out/report.html")); err != nil ||
+		!strings.Contains(string(page), "--stacks mine --trust --out out-after") {
+		t.Errorf("the page does not say it (%v): %s", err, out)
 	}
 }

@@ -134,13 +134,20 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 			return err
 		}
 	}
+	var with reached
 	// Results that are to be repeated are not gone on with.
 	e, err := a.open(ctx, file, opening{out: f.out, trust: f.trust, kept: f.kept, given: f.sets, shared: f.shared,
-		fresh: like != nil})
+		fresh: like != nil, ready: func() error { return with.reach(f) }})
 	if err != nil {
 		return err
 	}
 	defer closeExperiment(e)
+	return a.runOpen(ctx, w, e, f, with, like)
+}
+
+// runOpen conducts the study of an experiment.
+func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f running, with reached,
+	like *report.Report) error {
 	if like != nil {
 		a.tellEarlier(e)
 		if f.out == "" { // the same command would begin another
@@ -149,8 +156,8 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 		}
 	}
 	var watchers []func(lab.Progress)
-	if f.page != "" {
-		p, err := watch(e, f.page, a.notes())
+	if with.page != nil {
+		p, err := watch(e, with.page, a.notes())
 		if err != nil {
 			return err
 		}
@@ -159,7 +166,7 @@ func (a *app) run(ctx context.Context, w io.Writer, file string, f running, like
 	}
 	conduct := func() (lab.Outcome, *report.Report, error) { return a.conduct(ctx, e, watchers...) }
 	if f.shared.wanted() {
-		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared) }
+		conduct = func() (lab.Outcome, *report.Report, error) { return a.share(ctx, e, f.shared, with.board) }
 	}
 	outcome, r, err := conduct()
 	if err != nil {
@@ -227,10 +234,11 @@ func closeExperiment(e *testbed.Experiment) {
 type opening struct {
 	out    string // the results directory; empty: see testbed.Request
 	trust  bool
-	kept   []string // overrides that were kept with results, before given
-	given  []string // overrides that the user gave on this command line
-	shared sharing  // the benches that measure it, if any
-	fresh  bool     // into a new directory, unless out names one
+	kept   []string     // overrides that were kept with results, before given
+	given  []string     // overrides that the user gave on this command line
+	shared sharing      // the benches that measure it, if any
+	fresh  bool         // into a new directory, unless out names one
+	ready  func() error // see testbed.Request
 }
 
 // open reads a study and opens its experiment, which is to be closed.
@@ -259,8 +267,9 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 			return nil, exit{exitUsage, err}
 		}
 	}
+	a.given = givenWords(a.stackFolders, o)
 	r := testbed.Request{Plan: plan, Text: text, Out: o.out, Fresh: o.fresh, Trust: o.trust, Given: o.given,
-		Here: o.shared.local() > 0, LeftOut: a.left}
+		Here: o.shared.local() > 0, LeftOut: a.left, Ready: o.ready}
 	open := bed.Open
 	if o.shared.wanted() {
 		open = bed.OpenShared
@@ -283,6 +292,8 @@ func (a *app) openPlan(ctx context.Context, plan study.Plan, text []byte, o open
 			how = ""
 		}
 		return nil, rootless(how)
+	case errors.As(err, new(exit)):
+		return nil, err
 	case errors.As(err, new(*testbed.Untrusted)), errors.As(err, new(testbed.NotShared)):
 		return nil, exit{exitUsage, err}
 	case errors.As(err, &found):
@@ -367,6 +378,9 @@ func (a *app) runLab(ctx context.Context, e *testbed.Experiment, watchers ...fun
 	}
 	how := a.resumes(e)
 	resumption.Store(&how)
+	if err := e.Begin(); err != nil {
+		return lab.Outcome{}, err
+	}
 	outcome, err := e.Lab.Run(ctx)
 	show.end()
 	return outcome, err
@@ -396,7 +410,7 @@ func (a *app) finish(e *testbed.Experiment, outcome lab.Outcome, err error) (lab
 	}
 	var r *report.Report
 	if err == nil {
-		r, err = writeReport(e.Lab.Store, a.notes())
+		r, err = writeReport(e.Lab.Store, a.notes(), a.given...)
 	}
 	if err != nil {
 		return outcome, nil, exit{exitUnmeasured, err}
@@ -435,12 +449,12 @@ func gaveUp(o lab.Outcome, dir string) error {
 }
 
 // writeReport reads what was measured and renews summary.csv and report.html.
-func writeReport(s *store.Store, notes io.Writer) (*report.Report, error) {
+func writeReport(s *store.Store, notes io.Writer, given ...string) (*report.Report, error) {
 	r, err := report.Read(s)
 	if err == nil {
 		r.Predict(calibrations(notes), time.Now())
 		err = r.ReadRaw(s, report.PageTraces)
-		r.Next = propose(s.Dir(), r)
+		r.Next = propose(s.Dir(), r, given...)
 	}
 	if err == nil {
 		err = store.Replace(filepath.Join(s.Dir(), "summary.csv"), r.CSV)

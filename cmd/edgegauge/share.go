@@ -25,26 +25,23 @@ import (
 	"edgegauge.example/edgegauge/internal/testbed"
 )
 
-// share has benches measure an experiment, and writes the report's files.
-func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.Outcome, *report.Report, error) {
+// share has benches measure an experiment, and writes the report's files. board is that of benches elsewhere; nil: they
+// are of this machine.
+func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing, board *wire.Board) (
+	lab.Outcome, *report.Report, error) {
 	fails := func(err error) (lab.Outcome, *report.Report, error) {
 		return lab.Outcome{}, nil, exit{exitUnmeasured, err}
 	}
-	var who wire.Credentials
 	var here *localFleet
 	var err error
-	if s.local() > 0 {
+	if board == nil {
 		if here, err = a.startLocal(ctx, s, e.Dir); err != nil {
 			return fails(err)
 		}
 		defer here.stop()
-		who = here.who
-	} else if who, err = s.credentials(); err != nil {
-		return lab.Outcome{}, nil, err
-	}
-	board, err := wire.OpenBoard(who)
-	if err != nil {
-		return fails(err)
+		if board, err = wire.OpenBoard(here.who); err != nil {
+			return fails(err)
+		}
 	}
 	c, err := e.Coordinator()
 	if err != nil {
@@ -61,7 +58,13 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.
 		go here.watch(held, lost)
 	}
 	c.Board, c.Benches, c.Lease = board, s.names(), s.lease
-	c.Tell = a.tellFleet(e)
+	begin, tell := sync.OnceValue(e.Begin), a.tellFleet(e)
+	c.Tell = func(x fleet.Event) {
+		if x.Block > 0 {
+			_ = begin() // told at the end
+		}
+		tell(x)
+	}
 	if n, err := newNotice(); err == nil { // without it pages show less
 		defer n.Close()
 		c.Show = n.show
@@ -73,6 +76,9 @@ func (a *app) share(ctx context.Context, e *testbed.Experiment, s sharing) (lab.
 		err = lab.ErrStopped
 	} else if held.Err() != nil {
 		err = context.Cause(held)
+	}
+	if err == nil {
+		err = begin()
 	}
 	if closed := board.Close(); err == nil {
 		err = closed

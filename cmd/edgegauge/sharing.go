@@ -79,6 +79,19 @@ func (s sharing) credentials() (wire.Credentials, error) {
 	return who, nil
 }
 
+// board reaches the hub of benches elsewhere.
+func (s sharing) board() (*wire.Board, error) {
+	who, err := s.credentials()
+	if err != nil {
+		return nil, err
+	}
+	b, err := wire.OpenBoard(who)
+	if err != nil {
+		return nil, exit{exitUnmeasured, err}
+	}
+	return b, nil
+}
+
 // names are those of the benches; nil: any.
 func (s sharing) names() []string {
 	if n := s.local(); n > 0 {

@@ -227,6 +227,14 @@ func checkOut(dir string) error {
 	if exists(dir) {
 		return nil // the store looks closer
 	}
+	if err := mayMake(dir); err != nil {
+		return fmt.Errorf("--out %s: cannot create a directory there: %w; name one where you may write", dir, err)
+	}
+	return nil
+}
+
+// mayMake says why a directory cannot be made.
+func mayMake(dir string) error {
 	var made []string
 	for d := filepath.Clean(dir); !exists(d); d = filepath.Dir(d) {
 		made = append(made, d)
@@ -235,11 +243,8 @@ func checkOut(dir string) error {
 	for _, d := range made {
 		os.Remove(d) // only a trial
 	}
-	if err == nil {
-		return nil
-	}
 	if p := new(fs.PathError); errors.As(err, &p) {
 		err = p.Err
 	}
-	return fmt.Errorf("--out %s: cannot create a directory there: %w; name one where you may write", dir, err)
+	return err
 }

@@ -133,8 +133,8 @@ func folders(paths []string) error {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil && path == "results" {
-			return exit{exitUsage, errors.New("results: no such folder; edgegauge run makes it: measure first, or " +
-				"name a folder that holds results")}
+			return exit{exitUsage, errors.New("results: no such folder; edgegauge run makes it: measure first, for example " +
+				"with edgegauge web --control, or name a folder that holds results")}
 		}
 		if err == nil && !info.IsDir() {
 			return exit{exitUsage, fmt.Errorf("%s is a file; name a folder that holds results, such as results", path)}
@@ -156,7 +156,8 @@ func (a *app) webOptions(paths []string) web.Options {
 }
 
 func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) error {
-	if err := folders(paths); err != nil {
+	fresh := f.control && slices.Equal(paths, []string{"results"}) && !exists("results") // it is there to measure first
+	if err := folders(paths); err != nil && !fresh {
 		return err
 	}
 	beyond, err := f.beyondLoopback()
@@ -174,6 +175,16 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 	if info, err := os.Stat(f.studies); f.control && (err != nil || !info.IsDir()) {
 		return exit{exitUsage, fmt.Errorf("--studies %s: no such folder; make it, or name another", f.studies)}
 	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return exit{exitUnmeasured, fmt.Errorf("%w; name another address with --listen, such as 127.0.0.1:0", err)}
+	}
+	defer l.Close()
+	if fresh {
+		if err := os.Mkdir("results", 0o777); err != nil {
+			return exit{exitUnmeasured, err}
+		}
+	}
 	o, err := a.pageOptions(p)
 	if err != nil {
 		return err
@@ -183,11 +194,6 @@ func (a *app) web(ctx context.Context, w io.Writer, paths []string, f webFlags) 
 		return exit{exitUsage, err}
 	}
 	s.Close()
-	l, err := net.Listen("tcp", f.listen)
-	if err != nil {
-		return exit{exitUnmeasured, fmt.Errorf("%w; name another address with --listen, such as 127.0.0.1:0", err)}
-	}
-	defer l.Close()
 	scheme := "http"
 	if f.cert != "" {
 		scheme = "https"
@@ -287,13 +293,18 @@ func watchable(address string) error {
 	return nil
 }
 
-// watch opens the page of a run. It is a process that gets only the time nothing else
-// wants, on the CPU that the lab would choose last.
-func watch(e *testbed.Experiment, address string, notes io.Writer) (*watched, error) {
+// listenForPage listens where the page of a run is to be.
+func listenForPage(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, exit{exitUnmeasured, fmt.Errorf("%w; name another address with --web=127.0.0.1:0", err)}
 	}
+	return l, nil
+}
+
+// watch opens the page of a run. It is a process that gets only the time nothing else
+// wants, on the CPU that the lab would choose last.
+func watch(e *testbed.Experiment, l net.Listener, notes io.Writer) (*watched, error) {
 	defer l.Close()
 	socket, err := l.(*net.TCPListener).File()
 	if err != nil {

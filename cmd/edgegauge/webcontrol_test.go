@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
@@ -451,5 +452,28 @@ func TestWebSaysItsAddressOrEnds(t *testing.T) {
 	_ = c.Run() // its code is looked at
 	if !late.Stop() || c.ProcessState.ExitCode() != exitUnmeasured {
 		t.Errorf("it ended with %v", c.ProcessState)
+	}
+}
+
+// A page that may start studies is served in a fresh folder: it is there to measure first. One that only shows is not.
+func TestControlInAFreshFolder(t *testing.T) {
+	o := newOwn(t)
+	if out, code := o.run(t, "web"); code != exitUsage || !strings.Contains(out,
+		"measure first, for example with edgegauge web --control") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	ok(t, os.Mkdir(filepath.Join(o.dir, "studies"), 0o755))
+	c := exec.CommandContext(t.Context(), o.exe, "web", "--control", "--listen", "127.0.0.1:0")
+	c.Dir = o.dir
+	said, err := c.StdoutPipe()
+	ok(t, err)
+	ok(t, c.Start())
+	defer func() {
+		ok(t, c.Process.Signal(os.Interrupt))
+		_ = c.Wait() // its code is that of an interrupt
+	}()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil || !strings.Contains(line, "http://127.0.0.1:") {
+		t.Errorf("got %q, %v", line, err)
 	}
 }

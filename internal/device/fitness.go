@@ -13,7 +13,11 @@ type Finding struct {
 	Says string `json:"says"`          // what was found
 	Do   string `json:"do,omitempty"`  // what to do about it; empty: it is fit
 	Bad  bool   `json:"bad,omitempty"` // figures taken so are wrong, not only noisy
+	// Unknown: the machine does not tell, so that nobody knows whether it is fit.
+	Unknown bool `json:"unknown,omitempty"`
 }
+
+const unreported = "this kernel does not report it"
 
 // CheckFitness looks at the machine whose root is given.
 func CheckFitness(root fs.FS) []Finding {
@@ -77,27 +81,29 @@ func (m machine) throttling() Finding {
 		}
 		switch {
 		case len(now) > 0:
-			return Finding{f.What, "now: " + strings.Join(now, ", "), "use a stronger power supply and a heat sink", true}
+			return Finding{f.What, "now: " + strings.Join(now, ", "), "use a stronger power supply and a heat sink", true, false}
 		case len(before) > 0:
 			return Finding{f.What, "since boot: " + strings.Join(before, ", "),
-				"use a stronger power supply and a heat sink, and reboot", false}
+				"use a stronger power supply and a heat sink, and reboot", false, false}
 		}
 		return f
 	}
 	alarms, _ := fs.Glob(m.root, "sys/class/hwmon/hwmon*/in0_lcrit_alarm") // rpi_volt
 	for _, name := range alarms {
 		if m.text(name) == "1" {
-			return Finding{f.What, "under-voltage", "use a stronger power supply", true}
+			return Finding{f.What, "under-voltage", "use a stronger power supply", true, false}
 		}
 	}
 	counts, _ := fs.Glob(m.root, "sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
 	for _, name := range counts {
 		if n, ok := m.number(name); ok && n > 0 {
-			return Finding{f.What, fmt.Sprintf("a core was throttled %.0f times since boot", n), "cool it, and reboot", false}
+			return Finding{f.What, fmt.Sprintf("a core was throttled %.0f times since boot", n), "cool it, and reboot", false,
+				false}
 		}
 	}
 	if len(alarms)+len(counts) == 0 {
-		f.Says = "this kernel does not report it; on a Raspberry Pi: vcgencmd get_throttled"
+		f.Unknown = true
+		f.Says = unreported + "; on a Raspberry Pi: vcgencmd get_throttled"
 	}
 	return f
 }
@@ -106,7 +112,7 @@ func (m machine) throttling() Finding {
 const hot = 75.0
 
 func (m machine) temperature() Finding {
-	f := Finding{What: "temperature", Says: "this kernel does not report it"}
+	f := Finding{What: "temperature", Says: unreported, Unknown: true}
 	zones, _ := fs.Glob(m.root, "sys/class/thermal/thermal_zone*/temp")
 	warmest, seen := 0.0, false
 	for _, z := range zones {
@@ -115,6 +121,7 @@ func (m machine) temperature() Finding {
 		}
 	}
 	if seen {
+		f.Unknown = false
 		f.Says = fmt.Sprintf("%.0f °C", warmest)
 	}
 	if warmest > hot {
@@ -128,7 +135,7 @@ func (m machine) clockSource() Finding {
 	f := Finding{What: "clock source", Says: c}
 	switch c {
 	case "":
-		f.Says = "this kernel does not report it"
+		f.Says, f.Unknown = unreported, true
 	case "hpet", "acpi_pm", "jiffies", "refined-jiffies":
 		f.Do = "reading it is slow or coarse; if available_clocksource lists another, write that to current_clocksource"
 		f.Bad = strings.Contains(c, "jiffies")
@@ -137,11 +144,11 @@ func (m machine) clockSource() Finding {
 }
 
 func (m machine) load() Finding {
-	f := Finding{What: "load", Says: "this kernel does not report it"}
 	words := strings.Fields(m.text("proc/loadavg"))
 	if len(words) == 0 {
-		return f
+		return Finding{What: "load", Says: unreported, Unknown: true}
 	}
+	f := Finding{What: "load"}
 	load, _ := strconv.ParseFloat(words[0], 64)
 	cpus := max(1, strings.Count(m.text("proc/stat"), "\ncpu")) // a line for all, then one each
 	f.Says = fmt.Sprintf("%.2f in the last minute, on %d CPUs", load, cpus)

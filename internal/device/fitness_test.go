@@ -58,12 +58,12 @@ func TestFitness(t *testing.T) {
 		}
 	}
 	for _, f := range CheckFitness(quiet) {
-		if f.Do != "" || f.Bad || f.Says == "" {
+		if f.Do != "" || f.Bad || f.Says == "" || f.Unknown {
 			t.Errorf("a quiet board: got %+v", f)
 		}
 	}
 	for _, f := range CheckFitness(fstest.MapFS{}) {
-		if f.Bad || f.Says == "" {
+		if f.Bad || f.Says == "" || f.Unknown != strings.Contains(f.Says, "does not report it") {
 			t.Errorf("a kernel that tells nothing: got %+v", f)
 		}
 	}

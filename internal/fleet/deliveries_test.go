@@ -141,3 +141,80 @@ func TestMoreRetriesThanWereOrdered(t *testing.T) {
 		}
 	}, func(c *Coordinator) { c.Retries = study.DefaultRetries + 1 })
 }
+
+// A takingBench is a hub that has results fetched at once, and examined as a coordinator does.
+type takingBench struct {
+	Bench
+	take func(r Bundle, dir string) error
+}
+
+func (s takingBench) Deliver(_ context.Context, r Bundle, dir string) (Answer, error) {
+	if err := s.take(r, dir); err != nil {
+		return Answer{Refused, err.Error()}, nil
+	}
+	return Answer{Verdict: Kept}, nil
+}
+
+// Who reads a bench's results as it closes them, as the page of edgegauge web does, keeps rows in the ledger's log,
+// which does not travel. They are offered whole: without these rows they are refused, as of files that no run
+// wrote.
+func TestResultsThatSomebodyReadsAreOfferedWhole(t *testing.T) {
+	dir := t.TempDir()
+	ledger, err := store.Create(filepath.Join(dir, "results"), chaosHeader())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ledger.Close()
+	ordered, err := ledger.Order(1, store.Bench{Name: "a", Boot: "1"}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Order{Task: Task{Run: NewID(), Block: 1, Attempt: ordered.Attempt}, Boot: "1"}
+	h := chaosHeader()
+	h.First = o.Attempt
+	h.Trials = slices.DeleteFunc(h.Trials, func(p store.PlannedTrial) bool { return p.Block != o.Block })
+	if h.Plan, err = ledger.BlockPlan(o.Block); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "measured")
+	own, err := store.Create(at, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := store.OpenReadOnly(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range h.Trials {
+		for range 3 { // so many as are given up
+			a, err := own.Begin(p.ID)
+			if err == nil {
+				err = a.Invalidate("it rained", "", nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := own.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := &working{Worker: &Worker{Name: "a", Bench: takingBench{take: func(r Bundle, from string) error {
+		to, err := ledger.Incoming("a")
+		for _, f := range r.Files {
+			text, read := os.ReadFile(filepath.Join(from, f.Name))
+			file := filepath.Join(to, f.Name)
+			err = errors.Join(err, read, os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644))
+		}
+		if err == nil {
+			_, err = ledger.Examine(ordered, 2, to)
+		}
+		return err
+	}}}}
+	for _, when := range []string{"while somebody has them open", "afterwards"} {
+		if a, err := w.deliver(t.Context(), o, at); err != nil || a.Verdict != Kept {
+			t.Errorf("%s: %+v, %v", when, a, err)
+		}
+		reader.Close()
+	}
+}

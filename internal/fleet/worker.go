@@ -318,6 +318,9 @@ func (w *working) offer(ctx context.Context) {
 
 func (w *working) deliver(ctx context.Context, o Order, dir string) (Answer, error) {
 	r := Bundle{Task: o.Task, Bench: w.Name, Boot: o.Boot}
+	if err := store.Whole(dir); err != nil {
+		return Answer{}, err
+	}
 	names, err := store.Files(dir)
 	if err != nil {
 		return Answer{}, err

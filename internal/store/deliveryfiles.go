@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,6 +66,31 @@ func Files(dir string) ([]string, error) {
 		return err
 	})
 	return all, word(dir, err)
+}
+
+// Whole puts into the ledger of a closed results directory what is only in its log, which does not travel: it stays
+// there where somebody else reads the ledger as it is closed. The error says that this reader is not done.
+func Whole(dir string) error {
+	path := filepath.Join(dir, ledgerFile)
+	if log, err := os.Stat(path + "-wal"); err != nil || log.Size() == 0 {
+		return nil
+	}
+	if err := checkLedgerHeader(path); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(path, "busy_timeout(1000)", untrusted, heapLimit))
+	if err != nil {
+		return word(dir, err)
+	}
+	defer db.Close()
+	var busy, frames, merged int
+	if err := db.QueryRow("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged); err != nil {
+		return word(dir, err)
+	}
+	if busy != 0 {
+		return fail(ErrLocked, "%s: another program reads it, and its log cannot be merged", path)
+	}
+	return nil
 }
 
 func (s *Store) deliveredFiles(all []delivered, at map[AttemptID]int) error {

@@ -492,3 +492,58 @@ func TestResultsTakenAwayLeaveNothing(t *testing.T) {
 	}
 	ok(t, closed(Create(s.Dir(), header(2))))
 }
+
+// What travels of a ledger that was closed while it was read is whole once nobody reads what was there before.
+func TestWhole(t *testing.T) {
+	s := create(t, 2)
+	reader, err := OpenReadOnly(s.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	rows, err := reader.db.Query("SELECT id FROM trials")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	rows.Next() // and it goes on reading
+	a, err := s.Begin(1)
+	if err == nil {
+		err = a.Invalidate("it rained", "", nil)
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	travels := func() (invalid int) {
+		t.Helper()
+		to := t.TempDir()
+		if err := copyFile(filepath.Join(to, ledgerFile), filepath.Join(s.Dir(), ledgerFile)); err != nil {
+			t.Fatal(err)
+		}
+		db, err := openAndTry(dsn(filepath.Join(to, ledgerFile)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.QueryRow("SELECT count(*) FROM attempts WHERE state = 'invalid'").Scan(&invalid); err != nil {
+			t.Fatal(err)
+		}
+		return invalid
+	}
+	if n := travels(); n != 0 {
+		t.Errorf("%d rows travel already: the ledger has no log", n)
+	}
+	if err := Whole(s.Dir()); !errors.Is(err, ErrLocked) {
+		t.Errorf("while it is read: %v, want that another program reads it", err)
+	}
+	rows.Close()
+	if err := Whole(s.Dir()); err != nil {
+		t.Error(err)
+	}
+	if n := travels(); n != 1 {
+		t.Errorf("%d rows travel, want 1", n)
+	}
+	if err := Whole(t.TempDir()); err != nil {
+		t.Errorf("where no log is: %v", err)
+	}
+}

@@ -1,11 +1,14 @@
 package testbed
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel/kerneltest"
@@ -142,4 +145,35 @@ func TestMachinesBootTheSmallProgram(t *testing.T) {
 	takes(whole, "1.2.3", besides)
 	b.Source = ""
 	takes(board, device.Build(""), small)
+}
+
+// What go build says of a fault is one, without the modules that it downloads; a build that is interrupted has none.
+func TestABuildThatFailsIsOneFault(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir()
+	t.Setenv("PATH", path+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	kerneltest.WriteProgram(t, filepath.Join(path, "go"), "#!/bin/sh\nset -e\n"+
+		"for m in a b c; do echo \"go: downloading example.org/$m v1.0.0\" >&2; done\n"+
+		"if [ -e "+path+"/waits ]; then exec sleep 60; fi\n"+
+		"echo 'x.go:1:1: wrong' >&2; echo '  and more' >&2; exit 1\n")
+	b := bed(t)
+	b.Source, b.Exe = root, filepath.Join(t.TempDir(), "edgegauge")
+	g := guestProgram{"arm", "7", false}
+	_, err = b.guestProgram(t.Context(), "cortex-a7", g)
+	if err == nil || !strings.HasSuffix(err.Error(), ": x.go:1:1: wrong; and more") ||
+		strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "downloading") {
+		t.Errorf("got %v, want one line of what is wrong", err)
+	}
+	if err := os.WriteFile(filepath.Join(path, "waits"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("interrupted"))
+	defer stop()
+	_, err = b.guestProgram(ctx, "cortex-a7", g)
+	if err == nil || !strings.HasSuffix(err.Error(), "go build for edgegauge-board-arm7: interrupted") {
+		t.Errorf("got %v, want that it was interrupted", err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/qemu"
@@ -107,13 +108,28 @@ func (b *Testbed) guestProgram(ctx context.Context, name string, g guestProgram)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+g.arch, "GOARM="+g.arm,
 		"GOFLAGS=")
 	if said, err := kernel.CombinedOutput(cmd); err != nil {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("device %s needs this program, built for it: go build for %s: %w", name, g.name(),
+				context.Cause(ctx))
+		}
 		if err := writable(filepath.Dir(out)); err != nil {
 			return "", fmt.Errorf("device %s needs this program, built for it: %w", name, InCache(err))
 		}
 		return "", fmt.Errorf("device %s needs this program, built for it: go build for %s: %w: "+
-			"%s", name, g.name(), err, said)
+			"%s", name, g.name(), err, buildFaults(said))
 	}
 	return out, nil
+}
+
+// buildFaults is what go build says of what is wrong, on one line: it tells each module that it downloads, too.
+func buildFaults(said []byte) string {
+	var out []string
+	for line := range strings.Lines(string(said)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "go: downloading ") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // guestSize is how large a program for another architecture is, before it is made: as large as it may become.

@@ -34,6 +34,8 @@ type Request struct {
 	Trust bool
 	// Given are those of the plan's overrides that the user gave on this very command line.
 	Given []string
+	// Ready, if not nil, is called when nothing else stands in the way, before results are made: its error is Open's.
+	Ready func() error
 	// Here says that the benches of OpenShared are of this machine and this user, who is asked as for Open: they run all.
 	Here bool
 
@@ -51,7 +53,8 @@ type Experiment struct {
 	Apart []string
 
 	assembly *assembly
-	unmet    string // lab.Outcome's, of a plan that benches measured
+	latest   func() error // makes results/latest lead to Dir
+	unmet    string       // lab.Outcome's, of a plan that benches measured
 }
 
 // Open puts a lab together. What stands in its way is an error of type
@@ -91,16 +94,19 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	x.openDevices(ctx)
 	x.openMeters(ctx)
 	x.lab.CPUs = x.quietestCPUs(ctx)
+	if ctx.Err() != nil { // what could not be opened for that is nobody's fault
+		return fmt.Errorf("stopped before anything was measured: %w", context.Cause(ctx))
+	}
 	if err := x.err(); err != nil {
 		return err
 	}
 	if err := x.meetBoards(ctx); err != nil {
 		return err
 	}
-	if err := e.openStore(ctx, r); err != nil {
+	if err := x.openCredentials(ctx); err != nil {
 		return err
 	}
-	return x.openCredentials(ctx)
+	return e.openStore(ctx, r)
 }
 
 func (x *assembly) err() error {
@@ -159,6 +165,9 @@ func addresses(ctx context.Context, all map[string]device.Device) ([]netip.Addr,
 	}
 	return out, nil
 }
+
+// Begin makes results/latest lead to the results, where they have a number: measuring begins.
+func (e *Experiment) Begin() error { return e.latest() }
 
 // Close ends what the experiment opened, and removes its temporary files. The error
 // says what may be left on other machines.

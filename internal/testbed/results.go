@@ -45,23 +45,33 @@ func (e *Experiment) openStore(ctx context.Context, r Request) error {
 	if h, err = x.header(x.lab.Plan, r.Text, facts); err != nil {
 		return err
 	}
+	if !r.shared {
+		if x.lab.Same, err = x.watchStacks(facts); err != nil {
+			return err
+		}
+	}
+	if r.Ready != nil {
+		if err := r.Ready(); err != nil {
+			return err
+		}
+	}
+	if r.Out == "" {
+		base := filepath.Dir(e.Dir)
+		if err := os.MkdirAll(base, 0o777); err != nil {
+			return notThere(base, err)
+		}
+	}
 	if x.lab.Store, err = createOrOpen(e.Dir, h); err != nil {
 		return err
 	}
 	x.close = append(x.close, x.lab.Store.Close)
-	if err := alone(x.lab.Store, r.shared); err != nil {
-		return err
-	}
-	if r.Out == "" { // only now: latest never leads to where nothing is
-		if err := point(r.results(), e.Dir); err != nil {
-			return notThere(filepath.Dir(e.Dir), err)
+	e.latest = func() error {
+		if r.Out != "" {
+			return nil
 		}
+		return point(r.results(), e.Dir)
 	}
-	if r.shared {
-		return nil
-	}
-	x.lab.Same, err = x.watchStacks(facts)
-	return err
+	return alone(x.lab.Store, r.shared)
 }
 
 // sameName refuses results of a study with another name. What else is wrong with them, the store says.
@@ -88,9 +98,6 @@ func (e *Experiment) chooseResults(r Request, h store.Header, facts runFacts) er
 	if !e.Resumed || e.Apart != nil {
 		e.Resumed = false
 		e.Dir = filepath.Join(base, fmt.Sprintf("%03d", last+1))
-	}
-	if err := os.MkdirAll(base, 0o777); err != nil {
-		return notThere(base, err)
 	}
 	return nil
 }

@@ -124,7 +124,34 @@ func TestLatest(t *testing.T) {
 		t.Error("it began where nothing can be written")
 		e.Close()
 	}
-	if to, err := os.Readlink(filepath.Join(results, "latest")); to != "s/099" {
-		t.Errorf("latest leads to %s, %v", to, err)
+	latest := func(when, want string) {
+		t.Helper()
+		if to, err := os.Readlink(filepath.Join(results, "latest")); to != want {
+			t.Errorf("%s, latest leads to %s, %v; want %s", when, to, err, want)
+		}
 	}
+	latest("where nothing can be written", "s/099")
+	if err := os.Remove(filepath.Join(results, "s")); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("the port is taken")
+	r := Request{Plan: p, Text: text, Results: results, Ready: func() error { return refused }}
+	if _, err := b.Open(t.Context(), r); !errors.Is(err, refused) {
+		t.Errorf("got %v, want it refused", err)
+	}
+	latest("refused", "s/099")
+	if _, err := os.Lstat(filepath.Join(results, "s")); err == nil {
+		t.Error("refused, it left a folder")
+	}
+	r.Ready = nil
+	e, err := b.Open(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	latest("opened", "s/099")
+	if err := e.Begin(); err != nil {
+		t.Error(err)
+	}
+	latest("begun", "s/001")
 }

@@ -219,14 +219,14 @@ func TestRefusals(t *testing.T) {
 		want []string
 	}{
 		{"another host key", func() { s.Know("other") }, name, "",
-			[]string{"not the known one", "known_hosts:1", "ssh-keygen -R", "ssh -p " + s.Port}},
+			[]string{"not the known one", "known_hosts:1", "ssh-keygen -R", "then: ssh board true"}},
 		{"an unknown host key", func() { os.Remove(filepath.Join(s.Home, ".ssh/known_hosts")) }, name, "",
 			[]string{"is not known", "SHA256:", "compare it", "true"}},
 		{"a broken known_hosts", func() {
 			os.WriteFile(filepath.Join(s.Home, ".ssh/known_hosts"), []byte("board ssh-ed25519 AAAA\n"), 0o600)
 		}, name, "", []string{"known_hosts", "fix or remove that line"}},
 		{"a key that is not accepted", func() { os.Remove(filepath.Join(s.Dir, "authorized_keys")) }, name, "",
-			[]string{"accepted none of our keys", "id_ed25519", "ssh-copy-id -p " + s.Port}},
+			[]string{"accepted none of our keys", "id_ed25519", "ssh-copy-id board"}},
 		{"no key at all", func() { os.Remove(filepath.Join(s.Home, ".ssh/id_ed25519")) }, name, "",
 			[]string{"there is no key"}},
 		{"nobody listens", config(s.Port, "1"), name, "", []string{"connection refused", "is it on"}},

@@ -14,6 +14,7 @@ import (
 
 // A host is how a machine is reached, as ssh_config(5) says it.
 type host struct {
+	asked            Target // as the user gave it: an alias of the configuration, maybe
 	name, user, port string
 	keys             []string // identity files named, as they are tried
 	onlyKeys         bool     // IdentitiesOnly
@@ -230,7 +231,7 @@ func (r *configReader) expand(s string, tokens map[string]string) string {
 }
 
 func (r *configReader) host(t Target) (host, error) {
-	h := host{user: t.User, port: t.Port}
+	h := host{asked: t, user: t.User, port: t.Port}
 	h.name = r.expand(r.first("hostname", t.Host), map[string]string{"%h": t.Host})
 	if h.port == "" {
 		h.port = r.first("port", "22")

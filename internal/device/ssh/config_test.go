@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,7 +74,7 @@ Host *
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := host{name: "pi.example.net", user: "raspi", port: "2222", onlyKeys: true,
+	want := host{asked: Target{Host: "pi"}, name: "pi.example.net", user: "raspi", port: "2222", onlyKeys: true,
 		jump: []string{"gate", "other@hop:2200"},
 		keys: []string{home + "/.ssh/a key", home + "/.ssh/raspi-pi"},
 		known: []string{home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts",
@@ -239,4 +240,40 @@ func FuzzConfigLine(f *testing.F) {
 			t.Errorf("%q: arguments %q of nothing", line, args)
 		}
 	})
+}
+
+// Advice names a host as it was given: a block of the configuration holds for its alias alone.
+func TestAdviceNamesTheHostAsGiven(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const text = "Host board\n  HostName 127.0.0.1\n  Port 2299\n  User pi\n  UserKnownHostsFile ~/boards\n"
+	if err := os.WriteFile(filepath.Join(home, ".ssh", "config"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"ssh://board":             "board",
+		"ssh://me@board":          "me@board",
+		"ssh://me@board:22":       "me@board",
+		"ssh://me@board:7/tmp/x":  "-p 7 me@board",
+		"ssh://pi@127.0.0.1:2299": "-p 2299 pi@127.0.0.1",
+	} {
+		target, err := ParseTarget(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := lookup(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.byHand(); got != "ssh "+want+" true" {
+			t.Errorf("%s: got %q", name, got)
+		}
+		said := h.explain(t.Context(), keyring{}, errors.New("ssh: unable to authenticate"))
+		if !strings.HasSuffix(said.Error(), "run: ssh-copy-id "+want) {
+			t.Errorf("%s: got %v", name, said)
+		}
+	}
 }

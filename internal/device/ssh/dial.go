@@ -114,8 +114,8 @@ func (h host) explain(ctx context.Context, keys keyring, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("login did not finish within %v, with %s: %w", handshake, keys.words(), err)
 	case strings.Contains(err.Error(), "unable to authenticate"):
-		return refusal{fmt.Sprintf("%s@%s accepted none of our keys (%s); run: ssh-copy-id -p %s %s@%s", h.user, h.name,
-			keys.words(), h.port, h.user, h.name)}
+		return refusal{fmt.Sprintf("%s@%s accepted none of our keys (%s); run: ssh-copy-id %s", h.user, h.name,
+			keys.words(), h.words())}
 	}
 	return err
 }

@@ -68,12 +68,19 @@ func (h host) knownAs() string {
 }
 
 // byHand is the command that does the same by hand.
-func (h host) byHand() string {
-	c := "ssh " + h.user + "@" + h.name + " true"
-	if h.port != "22" {
-		c = "ssh -p " + h.port + " " + h.user + "@" + h.name + " true"
+func (h host) byHand() string { return "ssh " + h.words() + " true" }
+
+// words name the host for a command of ssh, as the user gave it: by any other name a block of its configuration would
+// not hold, which says where keys are and which host key is known.
+func (h host) words() string {
+	at := h.asked.Host
+	if h.asked.User != "" {
+		at = h.asked.User + "@" + at
 	}
-	return c
+	if h.asked.Port != "" && h.asked.Port != "22" {
+		at = "-p " + h.asked.Port + " " + at
+	}
+	return at
 }
 
 // noKey asks which keys are known.
