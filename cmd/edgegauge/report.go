@@ -249,6 +249,18 @@ func soundReport(dir string) (*report.Report, error) {
 	return r, nil
 }
 
+// toldReport is soundReport for who needs figures: results without a valid trial have none.
+func toldReport(dir string) (*report.Report, error) {
+	r, err := soundReport(dir)
+	if err != nil {
+		return nil, err
+	}
+	if why := r.Untold(); why != nil {
+		return nil, exit{exitUnmeasured, why}
+	}
+	return r, nil
+}
+
 // readEach reads several results; the error says what is wrong with each of them.
 func readEach[T any](names []string, read func(string) (T, error)) ([]T, error) {
 	all, errs := make([]T, len(names)), make([]error, len(names))

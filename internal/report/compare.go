@@ -66,6 +66,9 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 			len(lost) > 0 && !t.AllowLost && sharesTreatments(old, new) {
 			err = nil // nothing is left to compare, since all trials were lost
 		}
+		if why := errors.Join(old.Untold(), new.Untold()); err != nil && why != nil {
+			return out, why
+		}
 		if err != nil {
 			return out, fmt.Errorf("%s, %s: %w", old.Dir, new.Dir, err)
 		}

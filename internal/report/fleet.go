@@ -42,6 +42,8 @@ func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet 
 		cpu, ok := r.Cell(i, measure.Server, "cpu")
 		wire, ok2 := r.Cell(i, measure.Client, "wire_bytes")
 		switch {
+		case r.noneValid(i):
+			row.Err = errors.New(NoValidTrial)
 		case !ok:
 			row.Err = errors.New("the server's cpu was not measured; add cpu to the study's responses and run it again")
 		case !ok2:

@@ -63,7 +63,11 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 		}
 		row := ForecastRow{Name: t.Name(), Levels: t.Levels}
 		var trials []battery.Traffic
-		trials, row.Notes, row.Unconnected, row.Err = r.traffic(i, c.Radio.Name, joules, stated)
+		if r.noneValid(i) {
+			row.Err = errors.New(NoValidTrial)
+		} else {
+			trials, row.Notes, row.Unconnected, row.Err = r.traffic(i, c.Radio.Name, joules, stated)
+		}
 		if row.Err == nil {
 			row.Forecast, row.Err = battery.Predict(trials, c)
 			row.trials, row.basis = trials, r.basisOf(i, trials[0], over(t), row.Unconnected)

@@ -74,6 +74,10 @@ func PastOf(r *Report, c *Confirms) Past {
 		p.Failed = fmt.Sprintf("unfinished, %d of %s valid: no whole run yet", valid, plural.Count(wanted, "trial"))
 		return p
 	}
+	if r.Untold() != nil {
+		p.Failed = NoValidTrial
+		return p
+	}
 	p.asked(r)
 	machine := r.machine()
 	for i, s := range r.Series() {

@@ -34,6 +34,7 @@ type Study struct {
 	Published       Published  // what to set beside ours
 	Overrides       []Override // what --set changed, as given but for passwords
 	SpreadAt        Pos        // where design.spread stands
+	ReplicationsAt  Pos        // where design.replications stands, if it does
 	kept            int        // as Vocabulary.Kept
 	Passwords       []Word     // settings in which the file gives a password, redacted
 
