@@ -142,7 +142,7 @@ func (r *Report) unfinished() (valid, wanted int) {
 	left := 0
 	for _, t := range r.Trials {
 		switch {
-		case t.State == store.Lacking:
+		case t.State == store.Lacking || Dropped(r.Study, t):
 			continue
 		case t.State == store.Valid:
 			valid++

@@ -6,6 +6,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // NoValidTrial is why nothing is told of a treatment.
@@ -48,4 +49,25 @@ func (r *Report) Untold() error {
 func (r *Report) noneValid(treatment int) bool {
 	return r.Treatments[treatment].Valid == 0 &&
 		!slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Treatment == treatment })
+}
+
+// Dropped says that an earlier run planned a trial that the last one, with fewer replications, did not ask for, and
+// that it was never measured.
+func Dropped(y study.Study, t store.TrialState) bool {
+	return y.Design.Precision == 0 && t.Block > y.Design.Replications &&
+		(t.State == store.Planned || t.State == store.Running)
+}
+
+// doubtDropped says how many those are.
+func (r *Report) doubtDropped() {
+	n := 0
+	for _, t := range r.Trials {
+		if Dropped(r.Study, t) {
+			n++
+		}
+	}
+	if n > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s that an earlier run planned %s not measured: the last one asks for "+
+			"fewer replications, %d", plural.Count(n, "trial"), plural.Verb(n, "was", "were"), r.Study.Design.Replications))
+	}
 }
