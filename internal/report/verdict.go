@@ -92,12 +92,13 @@ func (r *Report) firstAsked(all [][]question) [][]question {
 	asks := func(row []question) bool {
 		return slices.ContainsFunc(row, func(q question) bool { return q.response == first.Name })
 	}
-	if !ok || first.Better() != measure.Less || slices.ContainsFunc(slices.Concat(verdictOf, all), asks) {
+	if !ok || first.Better() == measure.Neither || slices.ContainsFunc(slices.Concat(verdictOf, all), asks) {
 		return all
 	}
 	var own [][]question
+	best := map[measure.Direction]string{measure.Less: "Least", measure.More: "Highest"}[first.Better()]
 	for _, side := range first.Sides {
-		own = append(own, []question{{first.Name, fmt.Sprintf("Least %s of the %s", words(first.Name), side), side}})
+		own = append(own, []question{{first.Name, fmt.Sprintf("%s %s of the %s", best, words(first.Name), side), side}})
 	}
 	return slices.Concat(own, all)
 }
