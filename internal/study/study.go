@@ -149,7 +149,8 @@ func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error
 	if root == nil {
 		return s, errs.list
 	}
-	r := &reader{vocabulary: v, errs: &errs, facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
+	r := &reader{vocabulary: v, errs: &errs, elsewhere: elsewhere,
+		facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
 	if r.kind("a study", root, mapping, "keys and values, the first study: NAME") && r.format(root) {
 		r.override(&s, root, sets)
 		r.redact(&s, root)
