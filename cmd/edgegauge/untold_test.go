@@ -109,3 +109,16 @@ func TestSingleTrialsAreAdvised(t *testing.T) {
 		}
 	}
 }
+
+// Whoever asks for a report on several directories is told which commands take several, as they can be copied.
+func TestReportOnSeveral(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	out, code := o.run(t, "report", "a", "b c", "d")
+	for _, want := range []string{"3 are named", "edgegauge compare a 'b c'\n", "edgegauge history a 'b c' d\n",
+		"edgegauge report --claims a 'b c' d\n"} {
+		if code != exitUsage || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want %q: %s", code, want, out)
+		}
+	}
+}
