@@ -473,8 +473,8 @@ func ratioRange(c stat.Comparison) string {
 
 // ratioSpan is the interval of a ratio in words.
 func ratioSpan(lo, hi float64) string {
-	if saysNothing(lo, hi) {
-		return untold
+	if advise.SaysNothing(lo, hi) {
+		return advise.Untold
 	}
 	return ratioText(lo) + " to " + ratioText(hi)
 }

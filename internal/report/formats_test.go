@@ -204,7 +204,8 @@ func TestBenchfmtOfEachResponse(t *testing.T) {
 		return out
 	}
 	var b strings.Builder
-	if err := reportOf(t, w.write(t, oneTreatment+"responses: ["+strings.Join(names, ", ")+"]\n")).Benchfmt(&b); err != nil {
+	file := oneTreatment + "responses: [" + strings.Join(names, ", ") + "]\n"
+	if err := reportOf(t, w.write(t, file)).Benchfmt(&b); err != nil {
 		t.Fatal(err)
 	}
 	read := benchfmt.NewReader(strings.NewReader(b.String()), "report.txt")

@@ -269,7 +269,7 @@ func (l nameList) span(ratio bool) string {
 	if !ratio || !(l.lo < l.hi) {
 		return ""
 	}
-	if saysNothing(l.lo, l.hi) {
+	if advise.SaysNothing(l.lo, l.hi) {
 		return " (the trials do not tell how many times as much)"
 	}
 	return fmt.Sprintf(" (%s to %s times as much)", ratioText(l.lo), ratioText(l.hi))
