@@ -41,6 +41,7 @@ var readers = map[string]string{
 	"internal/kernel.ReplaceSecret":                 "no: an own secret, written and not read",
 	"internal/lab/fabricated.Create":                "no: a study of a bench's or a test's own",
 	"internal/lab/fabricated.CreateOn":              "no: a study of a bench's or a test's own",
+	"internal/lab/fabricated.Resume":                "no: a study of a bench's or a test's own",
 	"internal/lab.Lab.Help":                         "internal/device/rpc.FuzzFrames",
 	"internal/guest.Conduct":                        "no: the lab's own job, read inside its machine",
 	"internal/protocol/coap.ClientExchange.Receive": "FuzzExchange",

@@ -144,11 +144,14 @@ func (a *app) readText(ctx context.Context, file string, text []byte, kept, sets
 	return bed, p, nil
 }
 
-// advisePlan says what check, plan and run advise of a plan that they do not refuse: that trials which shall run at the
-// same time have no others to do so with, and that a link will make trials invalid. What compares versions adds trials
-// to a study, and does not ask.
+// advisePlan says what check, plan and run advise of a plan that they do not refuse: that figures will have no
+// interval, that trials which shall run at the same time have no others to do so with, and what a link will do to
+// trials. What compares versions adds trials to a study, and does not ask.
 func advisePlan(bed *testbed.Testbed, p study.Plan) {
 	notes := bed.AdviseLinks(p)
+	if note := testbed.Single(p); note != nil {
+		notes = append(notes, note)
+	}
 	if note := testbed.Lonely(p); note != nil {
 		notes = append(notes, note)
 	}

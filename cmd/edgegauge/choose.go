@@ -86,7 +86,7 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 	if err != nil {
 		return report.Chosen{}, err
 	}
-	r, err := soundReport(dir)
+	r, err := toldReport(dir)
 	if err == nil {
 		err = searches(r)
 	}
@@ -154,6 +154,10 @@ func chosen(
 			out.Warnings = append(out.Warnings, l.Name+": left out, since others were measured over "+f.link)
 			continue
 		}
+		if l.Of > 0 && len(l.Invalid) == l.Of {
+			out.Warnings = append(out.Warnings, l.Name+": "+report.NoValidTrial)
+			continue
+		}
 		ranked := slices.Clone(objectives)
 		for i, o := range objectives {
 			if !o.Named {
@@ -175,7 +179,7 @@ func chosen(
 			return out, exit{exitUnmeasured, fmt.Errorf("%s: %w", r.Dir, err)}
 		}
 		for _, name := range l.Invalid {
-			c.Left = append(c.Left, name+": no trial of it is valid")
+			c.Left = append(c.Left, name+": "+report.NoValidTrial)
 		}
 		for i := range c.Candidates {
 			if c.Candidates[i].Name == "" { // a study without factors has one treatment

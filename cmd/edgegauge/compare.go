@@ -301,13 +301,16 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
-	old, new := both[0], both[1]
 	wanted, err := terms(f.responses)
 	if err != nil {
 		return report.Compared{}, err
 	}
-	out, err := report.Compare(old, new, report.Terms{Conditions: conditions, Confidence: f.confidence, Margin: f.margin,
-		Only: func(all []advise.Series) []advise.Series { return matching(all, wanted) }, AllowLost: f.lost})
+	out, err := report.Compare(both[0], both[1], report.Terms{Conditions: conditions, Confidence: f.confidence,
+		Margin: f.margin, AllowLost: f.lost,
+		Only: func(all []advise.Series) []advise.Series { return matching(all, wanted) }})
+	if errors.As(err, new(report.Untold)) {
+		return out, exit{exitUnmeasured, err}
+	}
 	if err != nil {
 		return out, exit{exitUsage, err}
 	}

@@ -3,9 +3,12 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // textRuns are commands that print other things than jsonRuns do.
@@ -59,11 +62,24 @@ func TestLostOutput(t *testing.T) {
 		!strings.Contains(said, lost) {
 		t.Errorf("exit code %d: %s", state.ExitCode(), said)
 	}
-	for _, line := range []string{"report out --json", "report out", "plan s.yaml", "stacks list", "--help"} {
+	for _, line := range append(jsonRuns, textRuns...) {
+		if !onlyPrints(line) {
+			continue
+		}
 		state, said := o.prints(t, line, closed)
 		if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE || said != "" {
 			t.Errorf("%s, whose reader is gone: %v: %s", line, state, said)
 		}
+		// With standard output closed Go opens /dev/null in its place: no file of ours gets its number.
+		c := exec.CommandContext(t.Context(), "sh", append([]string{"-c", `exec "$0" "$@" --quiet >&-`, o.exe},
+			strings.Fields(line)...)...)
+		c.Dir = o.dir
+		if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s >&-: %v: %s", line, err, out)
+		}
+	}
+	if out, code := o.run(t, "report", "out"); code != exitDone || strings.Contains(out, "were changed") {
+		t.Errorf("the results afterwards: exit code %d: %s", code, out)
 	}
 	c := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 8; exec "$0" report out --format html >page.html`, o.exe)
 	c.Dir = o.dir
@@ -72,6 +88,43 @@ func TestLostOutput(t *testing.T) {
 		"standard output cannot be written: file too large; raise the limit of file sizes, as with ulimit -f unlimited") {
 		t.Errorf("beyond the limit: exit code %d: %s", code, out)
 	}
+}
+
+// onlyPrints says whether a command is quick, and leaves nothing: it can be run again and again.
+func onlyPrints(line string) bool {
+	if strings.Contains(line, "--out ") || strings.Contains(line, "--from ") {
+		return false
+	}
+	for _, verb := range []string{"check", "plan", "report", "compare", "history", "confirm", "choose", "forecast",
+		"analyze", "links", "stacks list", "stacks check --explain", "devices", "benches list", "packets", "version",
+		"--version", "--help", "help", "run --help", "completion", "schema"} {
+		if line == verb || strings.HasPrefix(line, verb+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// quietVerbs print nothing that could be lost, or are tested elsewhere.
+var quietVerbs = map[string]string{
+	"": "help", "completion powershell": "as the other shells",
+	"worker": "serves until it is ended", "devices shell": "a terminal",
+	"benches drain": "prints nothing", "benches remove": "prints nothing", "man": "writes files",
+}
+
+// Every verb is among the commands whose output is lost, or has a reason why not.
+func TestEveryVerbLosesOutput(t *testing.T) {
+	eachCommand(newRoot(), func(c *cobra.Command) {
+		verb := verbOf(c)
+		tried := slices.ContainsFunc(slices.Concat(jsonRuns, textRuns), func(line string) bool {
+			return line == verb || strings.HasPrefix(line, verb+" ")
+		})
+		_, quiet := quietVerbs[verb]
+		_, other := otherJSON[verb]
+		if tried == (quiet || other) && verb != "" {
+			t.Errorf("edgegauge %s: among the commands %v, in quietVerbs or otherJSON %v", verb, tried, quiet || other)
+		}
+	})
 }
 
 // prints runs a command whose standard output is a file, and returns what it says on standard error.

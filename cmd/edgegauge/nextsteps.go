@@ -34,7 +34,8 @@ func propose(dir string, r *report.Report, given ...string) []report.Step {
 	add := func(what, command string) { steps = append(steps, report.Step{What: what, Command: command}) }
 	response, isTime := r.MainResponse()
 	versions := r.Study.OfVersions()
-	choice := len(r.Treatments) > 1 && !r.VariesLoadAlone() && !versions
+	repeated := slices.ContainsFunc(r.Treatments, func(t report.Treatment) bool { return t.Valid > 1 })
+	choice := repeated && len(r.Treatments) > 1 && !r.VariesLoadAlone() && !versions
 	pair, trials := "", 0
 	if choice && isTime {
 		pair, trials = closest(r, response)
@@ -42,6 +43,9 @@ func propose(dir string, r *report.Report, given ...string) []report.Step {
 	switch {
 	case len(r.Starved) > 0:
 		add("measure again on a quieter machine", again)
+	case r.Study.Design.Replications == 1 && !search && !versions && !r.OfBenches():
+		add("measure more trials of each treatment, so that figures have intervals",
+			fmt.Sprintf("%s --out %s --set design.replications=10", again, report.QuotedPath(dir)))
 	case trials > 0 && r.Study.Design.Precision == 0 && !r.OfBenches():
 		add(fmt.Sprintf("about %d trials each would distinguish %s by %s", trials, pair, response),
 			fmt.Sprintf("%s --out %s --set design.replications=%d", again, report.QuotedPath(dir), trials))

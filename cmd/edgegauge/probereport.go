@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -31,7 +32,7 @@ type probed struct {
 }
 
 // untold reports whether the interval is so wide that its limits say nothing.
-func (x probed) untold() bool { return x.CI != nil && report.TellsNothing(x.Mean, x.CI[0], x.CI[1]) }
+func (x probed) untold() bool { return x.CI != nil && advise.TellsNothing(x.Mean, x.CI[0], x.CI[1]) }
 
 func (p *probe) print(w io.Writer, all []figures) error {
 	t, table := totalOf(all), p.table(all)

@@ -78,7 +78,7 @@ side by side, those that repeat it with what agrees.`,
 				return writeFindings(cmd.OutOrStdout(), args, out)
 			}
 			if len(args) > 1 {
-				return exit{exitUsage, errors.New("a report takes one directory; name one, or add --claims")}
+				return exit{exitUsage, oneReport(args)}
 			}
 			write, ok := report.Formats[format]
 			switch {
@@ -115,6 +115,18 @@ side by side, those that repeat it with what agrees.`,
 		"print only the verdicts on published claims, for one or more directories (text, json)")
 	c.Flags().BoolVar(&findings, "findings", false, "write pages on the five papers, from results of their studies")
 	return c
+}
+
+// oneReport is the error of a report on several directories, with the commands that take several.
+func oneReport(dirs []string) error {
+	var all []string
+	for _, dir := range dirs {
+		all = append(all, report.QuotedPath(dir))
+	}
+	both, several := strings.Join(all[:2], " "), strings.Join(all, " ")
+	return fmt.Errorf("a report takes one directory, and %d are named; name one, or\n"+
+		"  what changed between two: edgegauge compare %s\n  one study over its runs: edgegauge history %s\n"+
+		"  verdicts on published claims: edgegauge report --claims %[3]s", len(dirs), both, several)
 }
 
 // writeFindings writes the pages on the papers into a folder, and lists the files.
@@ -245,6 +257,18 @@ func soundReport(dir string) (*report.Report, error) {
 	}
 	if err := damaged(r, dir); err != nil {
 		return nil, err
+	}
+	return r, nil
+}
+
+// toldReport is soundReport for who needs figures: results without a valid trial have none.
+func toldReport(dir string) (*report.Report, error) {
+	r, err := soundReport(dir)
+	if err != nil {
+		return nil, err
+	}
+	if why := r.Untold(); why != nil {
+		return nil, exit{exitUnmeasured, why}
 	}
 	return r, nil
 }

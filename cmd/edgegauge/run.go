@@ -85,7 +85,7 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 			f.like = real // results/latest leads to the repetition as soon as it begins
 		}
 	}
-	kept, err := soundReport(f.like)
+	kept, err := toldReport(f.like)
 	if err != nil {
 		return err
 	}

@@ -413,7 +413,7 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
-	r, err := soundReport(dir)
+	r, err := toldReport(dir)
 	if err == nil {
 		err = searches(r)
 	}

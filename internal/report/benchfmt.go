@@ -28,15 +28,15 @@ func (r *Report) Benchfmt(w io.Writer) error {
 		fmt.Fprintf(&b, "device-%s: %s\n", strings.ToLower(benchWord(name)), benchText(r.Facts.Devices[name].Model))
 	}
 	for _, p := range r.Panels() {
-		if hasNoBetter(p.Response) {
-			continue
-		}
-		better := "lower"
-		if moreIsBetter(p.Response) {
-			better = "higher"
+		says := "better=lower"
+		switch {
+		case hasNoBetter(p.Response):
+			says = "assume=nothing" // which is what is assumed anyway: a line has to say something
+		case moreIsBetter(p.Response):
+			says = "better=higher"
 		}
 		if unit := benchUnit(p); !strings.Contains(b.String(), "Unit "+unit+" ") {
-			fmt.Fprintf(&b, "Unit %s better=%s\n", unit, better)
+			fmt.Fprintf(&b, "Unit %s %s\n", unit, says)
 		}
 	}
 	b.WriteByte('\n')

@@ -62,7 +62,11 @@ func (k ranking) unveil(i int, best, name string, median stat.Comparison, behind
 		if v.figure == "mean" && k.losses.flatters(k.cells[i], k.cells[0], x.Estimate > x.Even()) {
 			continue
 		}
-		if far := v.pairs.Log && x.Lo > farMore*median.Hi; !apart || x.Estimate > x.Even() && behind && !far {
+		worse, far := x.Estimate > x.Even(), v.pairs.Log && x.Lo > farMore*median.Hi
+		if k.more {
+			worse, far = x.Estimate < x.Even(), v.pairs.Log && x.Hi < median.Lo/farMore
+		}
+		if !apart || worse && behind && !far {
 			continue
 		}
 		of := " of a typical trial of " + name + " is "

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -100,7 +101,7 @@ func (r *Report) Chart(p Panel) Chart {
 		head := c.Headline()
 		row := ChartRow{Name: t.Name(), IsFloor: r.isFloor(t.Stack), Center: head.Center, Lo: head.Lo, Hi: head.Hi,
 			Floor: math.NaN(), Published: math.NaN(), PubLo: math.NaN(), PubHi: math.NaN()}
-		if TellsNothing(row.Center, row.Lo, row.Hi) { // a picture of it would show nothing else
+		if advise.TellsNothing(row.Center, row.Lo, row.Hi) { // a picture of it would show nothing else
 			row.Lo, row.Hi = math.NaN(), math.NaN()
 		}
 		if b := c.Published; b != nil {

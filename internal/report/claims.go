@@ -195,8 +195,8 @@ func oursText(c paper.Judged) string {
 	if f := c.Ours; !f.None() {
 		text := f.Kind + " " + figureValue(f.Estimate, f.Kind, f.Unit)
 		switch {
-		case f.Kind == "ratio" && saysNothing(f.Lo, f.Hi):
-			text += " (" + untold + ")"
+		case f.TellsNothing():
+			text += " (" + advise.Untold + ")"
 		case f.Hi > f.Lo:
 			text += " (" + figureValue(f.Lo, f.Kind, f.Unit) + " to " + figureValue(f.Hi, f.Kind, f.Unit) + ")"
 		}
@@ -240,7 +240,10 @@ func partsText(c paper.Judged) string {
 			return ""
 		}
 		text := p.Where + " " + figureValue(p.Ours.Estimate, p.Ours.Kind, p.Ours.Unit)
-		if p.Ours.Hi > p.Ours.Lo {
+		switch {
+		case p.Ours.TellsNothing():
+			text += " (" + advise.Untold + ")"
+		case p.Ours.Hi > p.Ours.Lo:
 			text += " (" + figureValue(p.Ours.Lo, p.Ours.Kind, p.Ours.Unit) + " to " +
 				figureValue(p.Ours.Hi, p.Ours.Kind, p.Ours.Unit) + ")"
 		}

@@ -66,6 +66,9 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 			len(lost) > 0 && !t.AllowLost && sharesTreatments(old, new) {
 			err = nil // nothing is left to compare, since all trials were lost
 		}
+		if why := errors.Join(old.Untold(), new.Untold()); err != nil && why != nil {
+			return out, why
+		}
 		if err != nil {
 			return out, fmt.Errorf("%s, %s: %w", old.Dir, new.Dir, err)
 		}
@@ -470,8 +473,8 @@ func ratioRange(c stat.Comparison) string {
 
 // ratioSpan is the interval of a ratio in words.
 func ratioSpan(lo, hi float64) string {
-	if saysNothing(lo, hi) {
-		return untold
+	if advise.SaysNothing(lo, hi) {
+		return advise.Untold
 	}
 	return ratioText(lo) + " to " + ratioText(hi)
 }

@@ -26,6 +26,7 @@ func (r *Report) doubts() {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d of %d trials are valid", t.Name(), t.Valid, t.Wanted))
 		}
 	}
+	r.doubtDropped()
 	if len(r.LeftOut) > 0 {
 		r.Warnings = append(r.Warnings, r.leftOutWords())
 	}

@@ -147,8 +147,8 @@ func (e Effects) effectRow(x stat.Effect) []string {
 	if !math.IsNaN(lo) && !math.IsNaN(hi) {
 		between = text(lo) + " to " + text(hi)
 	}
-	if e.Log && saysNothing(lo, hi) {
-		between = untold
+	if e.Log && advise.SaysNothing(lo, hi) {
+		between = advise.Untold
 	}
 	return []string{x.Term, strings.Join(x.Levels, " "), text(value), between}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/cost"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -42,6 +43,8 @@ func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet 
 		cpu, ok := r.Cell(i, measure.Server, "cpu")
 		wire, ok2 := r.Cell(i, measure.Client, "wire_bytes")
 		switch {
+		case r.noneValid(i):
+			row.Err = errors.New(NoValidTrial)
 		case !ok:
 			row.Err = errors.New("the server's cpu was not measured; add cpu to the study's responses and run it again")
 		case !ok2:
@@ -150,8 +153,8 @@ func wholeText(a cost.Amount) string {
 	if !(stat.Summary{Lo: a.Lo, Hi: a.Hi}).HasInterval() {
 		return fmt.Sprintf("%.0f", a.Center)
 	}
-	if TellsNothing(a.Center, a.Lo, a.Hi) {
-		return fmt.Sprintf("%.0f (%s)", a.Center, untold)
+	if advise.TellsNothing(a.Center, a.Lo, a.Hi) {
+		return fmt.Sprintf("%.0f (%s)", a.Center, advise.Untold)
 	}
 	as := supported(a.Lo, a.Hi)
 	return fmt.Sprintf("%.0f (%.0f to %.0f)", as(a.Center), as(a.Lo), as(a.Hi))

@@ -63,7 +63,11 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 		}
 		row := ForecastRow{Name: t.Name(), Levels: t.Levels}
 		var trials []battery.Traffic
-		trials, row.Notes, row.Unconnected, row.Err = r.traffic(i, c.Radio.Name, joules, stated)
+		if r.noneValid(i) {
+			row.Err = errors.New(NoValidTrial)
+		} else {
+			trials, row.Notes, row.Unconnected, row.Err = r.traffic(i, c.Radio.Name, joules, stated)
+		}
 		if row.Err == nil {
 			row.Forecast, row.Err = battery.Predict(trials, c)
 			row.trials, row.basis = trials, r.basisOf(i, trials[0], over(t), row.Unconnected)
@@ -82,17 +86,30 @@ func (r *Report) Forecast(c battery.Conditions, joules Joules) Forecasts {
 }
 
 // mayBeSilent are the parts of every report over a radio that a file of one's own may leave out.
-var mayBeSilent = []struct{ key, part, until string }{
-	{"radio.setup_time", "waking and attaching", ""},
-	{"radio.wait", "waiting for the response", ", and it was not measured over a link of the radio's name"},
+var mayBeSilent = []struct {
+	key, part, until string
+	inWhole          bool     // joules of whole exchanges have it
+	of               []string // what it is a figure of: where one of these is 0, or stands nowhere, it is not asked for
+}{
+	{"radio.setup_time", "waking and attaching", "", true, nil},
+	{"radio.setup_power", "the power of waking and attaching", "", true, []string{"radio.setup_time"}},
+	{"radio.wait", "waiting for the response", ", and it was not measured over a link of the radio's name", true, nil},
+	{"radio.inactivity", "being connected until the release", "", false, nil},
+	{"radio.drx_on", "receiving in cycles", "", false, []string{"radio.drx_cycle", "radio.inactivity"}},
+	{"radio.paging_on", "listening for pages", "", false, []string{"radio.paging_cycle", "radio.active"}},
 }
 
 // silent finds the parts that nobody states nor has measured.
 func (r *ForecastRow) silent(c battery.Conditions) {
 	measured := !slices.ContainsFunc(r.trials, func(t battery.Traffic) bool { return math.IsNaN(t.Took) })
+	value := map[string]float64{}
+	for _, f := range slices.Concat(c.Radio.Figures, c.Set) {
+		value[f.Key] = f.Value
+	}
 	for _, x := range mayBeSilent {
-		if x.until != "" && measured || r.trials[0].Whole ||
-			slices.ContainsFunc(slices.Concat(c.Radio.Figures, c.Set), func(f battery.Figure) bool { return f.Key == x.key }) {
+		_, stated := value[x.key]
+		if stated || x.until != "" && measured || x.inWhole && r.trials[0].Whole ||
+			slices.ContainsFunc(x.of, func(key string) bool { return value[key] == 0 }) {
 			continue
 		}
 		r.Silent = append(r.Silent, x.part)

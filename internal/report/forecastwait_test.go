@@ -269,6 +269,14 @@ func TestForecastNamesPartsThatNobodyStates(t *testing.T) {
 		"no setup":              {without("radio.setup_time"), "lte-m", "waking and attaching"},
 		"neither": {without("radio.setup_time", "radio.wait"), "none",
 			"waking and attaching; waiting for the response"},
+		"no inactivity": {without("radio.inactivity"), "lte-m", "being connected until the release"},
+		"no release": {without("radio.inactivity", "radio.drx_cycle", "radio.drx_on"), "lte-m",
+			"being connected until the release"},
+		"no power":     {without("radio.setup_power"), "lte-m", "the power of waking and attaching"},
+		"no drx_on":    {without("radio.drx_on"), "lte-m", "receiving in cycles"},
+		"no cycles":    {without("radio.drx_cycle", "radio.drx_on"), "lte-m", ""},
+		"no paging_on": {without("radio.paging_on"), "lte-m", "listening for pages"},
+		"no paging":    {without("radio.active", "radio.paging_cycle", "radio.paging_on"), "lte-m", ""},
 	} {
 		f := measuring([]reporter{{"coap", "keep-alive", "coap", 0.1, 0, 200}}, tt.link, "rtt").Forecast(tt.k, "")
 		var js strings.Builder

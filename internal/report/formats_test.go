@@ -16,6 +16,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 const awkward = "100 % of $x_1^2$ & #1 ~{a}\\b <c|d> \"q\" `e` *f* [g] µ × ± – é ß þ 漢"
@@ -181,6 +182,61 @@ func TestBenchfmtIsReadBack(t *testing.T) {
 	r.Damage = []string{"edited"}
 	if err := r.Benchfmt(io.Discard); err == nil {
 		t.Error("edited results were written in a format that has no warnings")
+	}
+}
+
+// Of each response, as benchstat reads it: its unit is described, which way is better if one is, and each trial has its
+// value, in the unit that was written.
+func TestBenchfmtOfEachResponse(t *testing.T) {
+	names := make([]string, 0, 32)
+	for _, x := range measure.Responses() {
+		names = append(names, x.Name)
+	}
+	w := exactly(nil)
+	w.exact = func(_ map[string]string, block int) (out []store.Result) {
+		for i, x := range measure.Responses() {
+			v := float64(i+1) * wobble(block)
+			for _, side := range x.Sides {
+				out = append(out, store.Result{Side: side, Response: x.Name, Unit: x.Unit, N: 1, Mean: v, SD: math.NaN(),
+					Median: v, P95: math.NaN(), Min: v, Max: v, Method: store.Measured})
+			}
+		}
+		return out
+	}
+	var b strings.Builder
+	file := oneTreatment + "responses: [" + strings.Join(names, ", ") + "]\n"
+	if err := reportOf(t, w.write(t, file)).Benchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
+	read := benchfmt.NewReader(strings.NewReader(b.String()), "report.txt")
+	values := map[string]int{}
+	described := map[string]int{}
+	for read.Scan() {
+		switch x := read.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Error(x)
+		case *benchfmt.UnitMetadata:
+			described[x.OrigUnit]++
+		case *benchfmt.Result:
+			for _, v := range x.Values {
+				if values[v.Unit]++; v.OrigUnit != "" {
+					t.Errorf("%s is read as %s", v.OrigUnit, v.Unit)
+				}
+			}
+		}
+	}
+	want := map[measure.Direction]int{measure.Less: -1, measure.More: 1, measure.Neither: 0}
+	for i, x := range measure.Responses() {
+		unit := benchUnit(Panel{x.Sides[0], x.Name, x.Unit})
+		if got := read.Units().GetBetter(unit); got != want[x.Better()] {
+			t.Errorf("%s: better %d, want %s", unit, got, x.Better())
+		}
+		if described[unit] != 1 || values[unit] == 0 || values[unit]%len(x.Sides) != 0 || i == 0 && values[unit] < 12 {
+			t.Errorf("%s: described %d times, with %d values", unit, described[unit], values[unit])
+		}
+	}
+	if len(described) != len(names) || len(values) != len(names) {
+		t.Errorf("%d units are described, %d have values, of %d", len(described), len(values), len(names))
 	}
 }
 

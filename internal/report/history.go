@@ -82,7 +82,7 @@ func (h *History) runsOf(all []Past) ([]Past, error) {
 			strings.Join(h.Others, ", "))
 	}
 	if len(h.Others) == 0 && len(h.LeftOut) > 0 {
-		return nil, fmt.Errorf("%w: no result can be read: %s", ErrUnreadable, strings.Join(h.LeftOut, "; "))
+		return nil, fmt.Errorf("%w: no result can be used: %s", ErrUnreadable, strings.Join(h.LeftOut, "; "))
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("%w: no result is of study %q; there are: %s", ErrNoHistory, h.Study,

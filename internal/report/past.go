@@ -74,6 +74,10 @@ func PastOf(r *Report, c *Confirms) Past {
 		p.Failed = fmt.Sprintf("unfinished, %d of %s valid: no whole run yet", valid, plural.Count(wanted, "trial"))
 		return p
 	}
+	if r.Untold() != nil {
+		p.Failed = NoValidTrial
+		return p
+	}
 	p.asked(r)
 	machine := r.machine()
 	for i, s := range r.Series() {
@@ -138,7 +142,7 @@ func (r *Report) unfinished() (valid, wanted int) {
 	left := 0
 	for _, t := range r.Trials {
 		switch {
-		case t.State == store.Lacking:
+		case t.State == store.Lacking || Dropped(r.Study, t):
 			continue
 		case t.State == store.Valid:
 			valid++

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -78,8 +79,8 @@ func (r *Report) nameOf(c *Cell) string {
 
 // missed says how wide an interval is that lacks the precision asked for, and its ends if it is lopsided.
 func missed(s stat.Summary, unit string) string {
-	if TellsNothing(s.Center, s.Lo, s.Hi) {
-		return untold
+	if advise.TellsNothing(s.Center, s.Lo, s.Hi) {
+		return advise.Untold
 	}
 	share := significant(100*halfWidth(s)) + " %"
 	if ends := ends(s, unit); ends != "" {

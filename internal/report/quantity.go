@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -119,22 +120,10 @@ func lopsided(center, lo, hi float64) bool {
 // narrower one lie near center ± half-width.
 const endsFrom = 0.1
 
-// untold stands for the limits of an interval that says nothing.
-const untold = "the trials do not tell"
-
-// saysNothing reports whether the interval of a ratio is so wide, as that of two trials often is, that its limits would
-// only seem to say something.
-func saysNothing(lo, hi float64) bool { return lo < 0.01 && hi > 100 }
-
-// TellsNothing is saysNothing of the interval of a figure that is not negative, whose limits are held against it.
-func TellsNothing(center, lo, hi float64) bool {
-	return center > 0 && lo >= 0 && saysNothing(lo/center, hi/center)
-}
-
 // span is the interval of a figure in words.
 func span(s stat.Summary, unit string) string {
-	if TellsNothing(s.Center, s.Lo, s.Hi) {
-		return untold
+	if advise.TellsNothing(s.Center, s.Lo, s.Hi) {
+		return advise.Untold
 	}
 	return Format(s.Lo, unit) + " to " + Format(s.Hi, unit)
 }
@@ -149,7 +138,7 @@ func ends(s stat.Summary, unit string) string {
 
 // Known says how well a figure is known: "within 2.9 %", or where it lies if its interval is lopsided.
 func Known(s stat.Summary, unit string) string {
-	if TellsNothing(s.Center, s.Lo, s.Hi) {
+	if advise.TellsNothing(s.Center, s.Lo, s.Hi) {
 		return "not even within a factor of 100"
 	}
 	share := Format(100*halfWidth(s), "1") + " %"

@@ -17,6 +17,7 @@ import (
 type ranking struct {
 	cells  []*Cell
 	median bool        // medians are compared, not means: trials are skewed or fall into clusters, or requests failed
+	more   bool        // the best has the greatest figure
 	losses *losses     // of requests; nil: none failed, or it is no time of a request
 	rows   [][]float64 // of each cell, by block; NaN where it has none
 	pairs  *stat.AllPairs
@@ -24,9 +25,14 @@ type ranking struct {
 }
 
 func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error) {
-	k := ranking{cells: slices.Clone(cells), losses: lost}
+	k := ranking{cells: slices.Clone(cells), more: moreIsBetter(cells[0].Response), losses: lost}
 	k.median = lost.known() || slices.ContainsFunc(cells, func(c *Cell) bool { return c.Clustered || c.ByMedian })
-	slices.SortStableFunc(k.cells, func(a, b *Cell) int { return cmp.Compare(k.summary(a).Center, k.summary(b).Center) })
+	slices.SortStableFunc(k.cells, func(a, b *Cell) int {
+		if k.more {
+			a, b = b, a
+		}
+		return cmp.Compare(k.summary(a).Center, k.summary(b).Center)
+	})
 	blocks := map[int]int{}
 	for _, c := range k.cells {
 		for _, p := range c.replicates() {
@@ -120,14 +126,14 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		show, behind := &but, false
 		tied := advise.SameFigure(k.summary(c).Center, k.summary(k.cells[0]).Center)
 		switch ratio := k.overBest(i + 1); { // of means: medians are held against the blocks alone
-		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !(x.Lo > 1):
+		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !k.behind(x):
 			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio),
 				timesAsMuch(x, true, "")), x)
 		case tied && x.Lo <= x.Even() && x.Even() <= x.Hi:
 			same = append(same, name)
 		case x.Lo == x.Hi && x.Estimate == x.Even():
 			alike.add(name, x)
-		case x.Hi < x.Even():
+		case x.Hi < x.Even() && !k.more || x.Lo > x.Even() && k.more:
 			turned.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 			but = appendSaid(but, fails)
 			continue
@@ -152,7 +158,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		text += "; mean and typical trial disagree, because of a few slow trials: " + list(odd.names, 2)
 	}
 	if len(turned.names) > 0 {
-		text += blocksDisagree(false) + list(turned.names, 2)
+		text += blocksDisagree(k.more) + list(turned.names, 2)
 	}
 	if len(slowed.names) > 0 {
 		text += waitingMayExplain + list(slowed.names, 2)
@@ -174,6 +180,11 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		text += notCompared + list(untold, mostNames)
 	}
 	return same, text
+}
+
+// behind says that what is compared with the best is behind it, beyond doubt.
+func (k ranking) behind(x stat.Comparison) bool {
+	return x.Lo > x.Even() && !k.more || x.Hi < x.Even() && k.more
 }
 
 // appendSaid appends what is said, if anything is.
@@ -258,7 +269,7 @@ func (l nameList) span(ratio bool) string {
 	if !ratio || !(l.lo < l.hi) {
 		return ""
 	}
-	if saysNothing(l.lo, l.hi) {
+	if advise.SaysNothing(l.lo, l.hi) {
 		return " (the trials do not tell how many times as much)"
 	}
 	return fmt.Sprintf(" (%s to %s times as much)", ratioText(l.lo), ratioText(l.hi))

@@ -237,7 +237,7 @@ func (r *Report) treatments() error {
 		if i < 0 {
 			continue
 		}
-		if t.State == store.Lacking {
+		if t.State == store.Lacking || Dropped(r.Study, t) {
 			continue
 		}
 		r.Treatments[i].Wanted++ // by the ledger: a precision adds blocks that the study does not have

@@ -24,6 +24,7 @@ type Level struct {
 	Series []advise.Series
 	// Invalid are the treatments of which no trial is valid, floors aside: there is no series of them.
 	Invalid  []string
+	Of       int                               // treatments, floors aside
 	byMedian func(measure.Side, string) string // why a side's response is shown as a median; empty: it is not
 }
 
@@ -41,12 +42,16 @@ func (r *Report) Whole() Level { return r.level("", func(int) bool { return true
 
 func (r *Report) level(name string, wanted func(treatment int) bool) Level {
 	var invalid []string
+	of := 0
 	for i, t := range r.Treatments {
-		if wanted(i) && t.Valid == 0 && !r.isFloor(t.Stack) {
+		if !wanted(i) || r.isFloor(t.Stack) {
+			continue
+		}
+		if of++; t.Valid == 0 {
 			invalid = append(invalid, t.Name())
 		}
 	}
-	return Level{name, r.series(wanted), invalid, func(side measure.Side, response string) string {
+	return Level{name, r.series(wanted), invalid, of, func(side measure.Side, response string) string {
 		var k ranking
 		median := false
 		for i, c := range r.Cells {

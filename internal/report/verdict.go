@@ -92,12 +92,13 @@ func (r *Report) firstAsked(all [][]question) [][]question {
 	asks := func(row []question) bool {
 		return slices.ContainsFunc(row, func(q question) bool { return q.response == first.Name })
 	}
-	if !ok || first.Better() != measure.Less || slices.ContainsFunc(slices.Concat(verdictOf, all), asks) {
+	if !ok || first.Better() == measure.Neither || slices.ContainsFunc(slices.Concat(verdictOf, all), asks) {
 		return all
 	}
 	var own [][]question
+	best := map[measure.Direction]string{measure.Less: "Least", measure.More: "Highest"}[first.Better()]
 	for _, side := range first.Sides {
-		own = append(own, []question{{first.Name, fmt.Sprintf("Least %s of the %s", words(first.Name), side), side}})
+		own = append(own, []question{{first.Name, fmt.Sprintf("%s %s of the %s", best, words(first.Name), side), side}})
 	}
 	return slices.Concat(own, all)
 }
@@ -319,6 +320,9 @@ func (r *Report) noAnswer() string {
 	switch {
 	case r.Benches != nil && len(r.Benches.Names) < 2:
 		return "No comparison: fewer than two benches completed a block with a valid trial of every treatment."
+	case repeated == 0 && r.asksForOne():
+		return "No answer: the study asks for one trial of each treatment, and one shows no spread: set " +
+			"design.replications to 2 or more, preferably 10."
 	case repeated == 0:
 		return "No answer: no treatment has two valid trials."
 	case repeated == 1:
@@ -327,6 +331,13 @@ func (r *Report) noAnswer() string {
 		return "No comparison: of no figure have two treatments two or more valid trials that can be compared."
 	}
 	return "No verdict: no time of a whole request was measured, nor bytes, CPU or energy."
+}
+
+// asksForOne says whether each treatment has the one trial that the study asks for.
+func (r *Report) asksForOne() bool {
+	return r.Study.Design.Replications == 1 && !slices.ContainsFunc(r.Treatments, func(t Treatment) bool {
+		return t.Valid != 1
+	})
 }
 
 // ranked names the best treatment, those without a significant difference from

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +38,12 @@ func TestResponsesHaveSentences(t *testing.T) {
 			asked(x.Name) && unsaid[x.Name] != "" {
 			t.Errorf("%s: better %s, asked %v, reason %q", x.Name, x.Better(), asked(x.Name), unsaid[x.Name])
 		}
-		if x.Better() != measure.Less {
+		if x.Better() == measure.Neither {
 			continue
+		}
+		next := "next is b, 2.0"
+		if x.Better() == measure.More {
+			next = "next is a, 0.5" // b has the greater figure
 		}
 		w := exactly(nil)
 		w.exact = func(at map[string]string, block int) []store.Result {
@@ -56,7 +62,7 @@ func TestResponsesHaveSentences(t *testing.T) {
 		// total_time and response_time answer the same question as the RTT.
 		if named := !asked(x.Name) || slices.Contains([]string{"recovery_time", "datagram_bytes"}, x.Name); named &&
 			(!strings.Contains(strings.ToLower(got), strings.ToLower(words(x.Name))) && !strings.Contains(got, "Back soonest") &&
-				!strings.Contains(got, "datagrams") || strings.Count(got, "next is b, 2.0") != 2) {
+				!strings.Contains(got, "datagrams") || !strings.Contains(got, next) || strings.Count(got, "next is") != 2) {
 			t.Errorf("%s first: got\n%s", x.Name, got)
 		}
 	}
@@ -97,5 +103,56 @@ func TestVerdictOnFailedShare(t *testing.T) {
 		if strings.Contains(got, "Fewest failed requests: a, 0.01") != (lost > 0) {
 			t.Errorf("%g fail: got\n%s", lost, got)
 		}
+	}
+}
+
+// Where more is better the same is said as of the inverse figure, of which less is: who is the best, and who is apart
+// from it. Of equals no more than the confidence allows are.
+func TestVerdictWhereMoreIsBetter(t *testing.T) {
+	const seeds = 30
+	for _, apart := range []float64{1, 1.05} { // c is so much slower
+		told := 0
+		for seed := range uint64(seeds) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			took := map[string]float64{}
+			value := func(at map[string]string, block int) float64 {
+				key := fmt.Sprint(at["stack"], block)
+				if _, ok := took[key]; !ok {
+					took[key] = math.Exp(0.01 * r.NormFloat64())
+					if at["stack"] == "c" {
+						took[key] *= apart
+					}
+				}
+				return took[key]
+			}
+			said := func(name string, of func(float64) float64) (best, next string) {
+				x, _ := measure.FindResponse(name)
+				w := exactly(nil)
+				w.exact = func(at map[string]string, block int) []store.Result {
+					v := of(value(at, block))
+					return []store.Result{{Side: measure.Client, Response: name, Unit: x.Unit, N: 1, Mean: v, SD: math.NaN(),
+						Median: v, P95: math.NaN(), Min: v, Max: v, Method: store.Measured}}
+				}
+				got := reportOf(t, w.write(t, "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [a, b, c]}\n"+
+					"design: {replications: 6, seed: 1}\nresponses: ["+name+"]\n")).Verdict()[0]
+				best, _, _ = strings.Cut(got[strings.Index(got, ": ")+2:], ",")
+				if i := strings.Index(got, "next is "); i >= 0 {
+					next = got[i+8 : i+9]
+				}
+				return best, next
+			}
+			less, lessNext := said("discovery", func(v float64) float64 { return v })
+			more, moreNext := said("throughput", func(v float64) float64 { return 1 / v })
+			if lessNext != moreNext || lessNext != "" && less != more {
+				t.Errorf("seed %d: less is better: %s, next is %q; more: %s, next is %q", seed, less, lessNext, more, moreNext)
+			}
+			if moreNext != "" {
+				told++
+			}
+		}
+		if apart == 1 && told > seeds/10 || apart > 1 && told < seeds*9/10 {
+			t.Errorf("%g times as slow: of %d studies %d say that one is behind", apart, seeds, told)
+		}
+		t.Logf("%g times as slow: of %d studies %d say that one is behind", apart, seeds, told)
 	}
 }

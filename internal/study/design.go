@@ -12,6 +12,7 @@ var digits = regexp.MustCompile(`^[0-9]+$`)
 var designKeys = []key{
 	{"replications", func(r *reader, s *Study, n *node) {
 		s.Design.Replications, _ = r.count("replications", n, 1, MaxTrials)
+		s.ReplicationsAt = n.pos
 	}},
 	// Above 2^53 some readers of JSON would change the seed.
 	{"seed", func(r *reader, s *Study, n *node) {

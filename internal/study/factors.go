@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,8 @@ func (r *reader) assign(key Word, n *node) (sets []Setting, ok bool) {
 			advice := manual
 			if near := meant.Nearest(key.Text, append(settingNames(), groups...)); near != "" {
 				advice = meant.Question(near)
+			} else if _, name, nested := strings.Cut(key.Text, "."); nested {
+				advice = cmp.Or(r.elsewhere(name), advice)
 			}
 			if strings.HasPrefix(key.Text, "options.") {
 				advice = "name an option with a letter first, then letters, digits and . _ -"
@@ -133,6 +136,11 @@ var laterColumns = []string{"benches", "intervals_for", "confidence"}
 
 var factorName = newForm(`^[A-Za-z][A-Za-z0-9._-]*$`, 100)
 
+// settingsOf are the settings that other tools call so.
+func settingsOf(name string) []string {
+	return slices.DeleteFunc(slices.Clone(otherWords[strings.ToLower(name)]), func(w string) bool { return !isSetting(w) })
+}
+
 // factor reads one factor; its Name is empty where nothing can be said of it.
 func (b *builder) factor(key Word, n *node) (Factor, bool) {
 	switch {
@@ -146,6 +154,10 @@ func (b *builder) factor(key Word, n *node) (Factor, bool) {
 		advice := "give each level as {name: …, SETTING: value}"
 		if names := meant.Names(key.Text, settingNames()); names != nil {
 			advice = meant.Question(names...)
+		} else if words := settingsOf(key.Text); len(words) > 0 {
+			advice = meant.Question(words...)
+		} else if names := inside(key.Text); names != nil {
+			advice = names[0] + " is the same in all treatments"
 		}
 		b.fail(key.Pos, fmt.Sprintf("no setting %q to vary", key.Text), advice)
 		return Factor{}, false

@@ -134,7 +134,7 @@ func (r *reader) linkValue(what string, p pair, v *Shape) (text string, ok bool)
 	}
 	all := append(linkKeys[:len(linkKeys):len(linkKeys)], "up", "down", "name", "profile", "shaper")
 	r.fail(p.key.Pos, fmt.Sprintf("a link has no key %q", p.key.Text),
-		adviceInside("link", p.key.Text, all, "write one of "+strings.Join(all, ", ")))
+		r.adviceInside("link", p.key.Text, all, "write one of "+strings.Join(all, ", ")))
 	return "", false
 }
 

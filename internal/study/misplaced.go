@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/meant"
@@ -45,13 +46,45 @@ func keyAdvice(key Word, value *node, known []string) string {
 }
 
 // adviceInside says what an unknown key of a group may stand for, in the words of other tools too.
-func adviceInside(group, name string, known []string, listed string) string {
+func (r *reader) adviceInside(group, name string, known []string, listed string) string {
 	for _, w := range otherWords[strings.ToLower(name)] {
 		if k, ok := strings.CutPrefix(w, group+"."); ok {
 			return meant.Question(k)
 		}
 	}
+	if meant.Nearest(name, known) == "" {
+		if where := r.elsewhere(name); where != "" {
+			return where
+		}
+	}
 	return meant.Advice(name, known, listed)
+}
+
+// elsewhere says where a key belongs that stands in the wrong mapping, or what other tools call so; empty: nowhere.
+func elsewhere(name string) string {
+	words := otherWords[strings.ToLower(name)]
+	names := inside(name)
+	for _, whole := range Keys() {
+		if strings.HasSuffix(whole, "."+name) && !slices.Contains(names, whole) {
+			names = append(names, whole)
+		}
+	}
+	switch {
+	case isTop(name):
+		return "write it at the top of the study: " + name + ": …"
+	case names != nil:
+		return meant.Question(names...)
+	case len(words) == 1 && isTop(words[0]) && !strings.Contains(words[0], "."):
+		return fmt.Sprintf("did you mean %s? write it at the top of the study: %[1]s: …", words[0])
+	case words != nil:
+		return meant.Question(words...)
+	}
+	return ""
+}
+
+// isTop says whether a key stands at the top of a study.
+func isTop(name string) bool {
+	return indexKey(topKeys, name) >= 0 || isSetting(name) || slices.Contains(groups, name)
 }
 
 // insideKeys are all keys that stand inside a mapping, as GROUP.KEY.
@@ -126,5 +159,7 @@ var otherWords = map[string][]string{
 	"blocks": {"design.replications"}, "retry": {"retries"}, "attempts": {"retries"},
 	"errors": {"failures"}, "error_rate": {"failures"}, "max_errors": {"failures"}, "failed_share": {"failures"},
 	"cpus": {"pin"}, "affinity": {"pin"}, "endpoint": {"server.url"}, "host": {"server.url"},
-	"target": {"server.url"}, "power": {"server.meter", "client.meter"},
+	"target": {"server.url"}, "uri": {"server.url"}, "address": {"server.url"}, "count": {"requests"},
+	"loops": {"requests"}, "workers": {"concurrency"}, "parallel": {"concurrency"}, "parallelism": {"concurrency"},
+	"power": {"server.meter", "client.meter"},
 }

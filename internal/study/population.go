@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // A Population is a client that is many devices, each of which does little. Its zero
@@ -142,7 +140,7 @@ func (r *reader) factorOf(what string, n *node) (float64, bool) {
 }
 
 func (r *reader) unknownKey(what string, key Word, known ...string) {
-	r.fail(key.Pos, fmt.Sprintf("%s has no key %q", what, key.Text), meant.Advice(key.Text, known, manual))
+	r.fail(key.Pos, fmt.Sprintf("%s has no key %q", what, key.Text), r.adviceInside(what, key.Text, known, manual))
 }
 
 // readOutage reads {at: 30s, for: 30s, share: 100%}.

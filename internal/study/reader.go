@@ -19,8 +19,9 @@ import (
 type reader struct {
 	vocabulary Vocabulary
 	errs       *faults
-	facts      map[string]*StackFacts // asked once each; nil: no such stack
-	overridden map[string]bool        // settings and factors a --set changed
+	facts      map[string]*StackFacts   // asked once each; nil: no such stack
+	overridden map[string]bool          // settings and factors a --set changed
+	elsewhere  func(name string) string // which knows all keys, so that the tables of these cannot name it
 }
 
 func (r *reader) fail(pos Pos, what, advice string) {
@@ -319,7 +320,7 @@ func (r *reader) keys(what string, s *Study, n *node, keys []key) {
 	for _, p := range n.pairs {
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == p.key.Text })
 		if i < 0 {
-			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), adviceInside(what, p.key.Text,
+			r.fail(p.key.Pos, fmt.Sprintf("%s has no key %q", what, p.key.Text), r.adviceInside(what, p.key.Text,
 				keyNames(keys), manual))
 			continue
 		}

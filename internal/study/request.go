@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"edgegauge.example/edgegauge/internal/meant"
 )
 
 // A Request is what is asked of a service that is already running. Values may end in
@@ -107,8 +105,8 @@ func readRequest(r *reader, what string, n *node) (Setting, bool) {
 		}
 		i := slices.IndexFunc(requestKeys, func(k requestKey) bool { return k.name == p.key.Text })
 		if i < 0 {
-			r.fail(p.key.Pos, fmt.Sprintf("a request has no key %q", p.key.Text), meant.Advice(p.key.Text, requestKeyNames(),
-				manual))
+			r.fail(p.key.Pos, fmt.Sprintf("a request has no key %q", p.key.Text), r.adviceInside("request", p.key.Text,
+				requestKeyNames(), manual))
 			good = false
 			continue
 		}

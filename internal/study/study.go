@@ -34,6 +34,7 @@ type Study struct {
 	Published       Published  // what to set beside ours
 	Overrides       []Override // what --set changed, as given but for passwords
 	SpreadAt        Pos        // where design.spread stands
+	ReplicationsAt  Pos        // where design.replications stands, if it does
 	kept            int        // as Vocabulary.Kept
 	Passwords       []Word     // settings in which the file gives a password, redacted
 
@@ -148,7 +149,8 @@ func Parse(file string, data []byte, v Vocabulary, sets ...string) (Study, error
 	if root == nil {
 		return s, errs.list
 	}
-	r := &reader{vocabulary: v, errs: &errs, facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
+	r := &reader{vocabulary: v, errs: &errs, elsewhere: elsewhere,
+		facts: map[string]*StackFacts{}, overridden: map[string]bool{}}
 	if r.kind("a study", root, mapping, "keys and values, the first study: NAME") && r.format(root) {
 		r.override(&s, root, sets)
 		r.redact(&s, root)

@@ -17,7 +17,7 @@ func WriteIn(text []byte, sets ...string) ([]byte, error) {
 	if was == nil || was.kind != mapping {
 		return nil, ErrEdit
 	}
-	r := &reader{errs: &errs, overridden: map[string]bool{}}
+	r := &reader{errs: &errs, elsewhere: elsewhere, overridden: map[string]bool{}}
 	r.override(&Study{}, now, sets)
 	if len(errs.list) > 0 || len(r.overridden) > 0 && (now.get("exclude") != nil || now.get("published") != nil) {
 		return nil, ErrEdit

@@ -192,6 +192,15 @@ func Lonely(p study.Plan) error {
 	return nil
 }
 
+// Single says that a plan has one trial of each treatment; nil: it has more.
+func Single(p study.Plan) error {
+	if p.Study.Design.Replications > 1 {
+		return nil
+	}
+	return &study.Error{Pos: p.Study.ReplicationsAt, What: "with one trial of each treatment figures have no interval, " +
+		"and no treatment is called better than another", Advice: "write replications: 2 or more, preferably 10"}
+}
+
 // heapless says that no program of a treatment takes a heap; empty: one does.
 func (x *assembly) heapless(s *study.Setup) string {
 	if x.lab.Stacks[s.Client.Stack].Call.TakesHeap() || x.lab.Stacks[s.Server.Stack].Serve.TakesHeap() {

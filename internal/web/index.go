@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -154,18 +155,18 @@ func (e *entry) read(p place) error {
 	if err != nil {
 		return err
 	}
+	y, err := readStudy(s, last)
+	if err != nil {
+		return err
+	}
 	for _, t := range trials {
 		e.Refused += t.Refused
-		if t.State != store.Lacking { // its bench need not run it
+		if t.State != store.Lacking && !report.Dropped(y, t) { // its bench need not run it, or nobody asks for it
 			e.Trials++
 		}
 		if t.State == store.Valid {
 			e.Valid++
 		}
-	}
-	y, err := readStudy(s, last)
-	if err != nil {
-		return err
 	}
 	e.Study, e.Question, e.Treatments = y.Name, y.Question, y.Treatments()
 	ending, err := s.Ending()

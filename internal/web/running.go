@@ -268,7 +268,7 @@ func (r *running) read() error {
 	if err != nil {
 		return err
 	}
-	r.count(trials, attempts)
+	r.count(y, trials, attempts)
 	if r.Benches = benchesOf(trials, attempts); r.Benches != nil {
 		r.Current = nil // each bench has its own
 	}
@@ -291,14 +291,14 @@ const mostMarks = 1000
 // mostFailures of those that failed last are named.
 const mostFailures = 5
 
-func (r *running) count(trials []store.TrialState, attempts []store.AttemptState) {
+func (r *running) count(y study.Study, trials []store.TrialState, attempts []store.AttemptState) {
 	names := map[int]store.TrialState{}
 	r.Each = (len(trials) + mostMarks - 1) / mostMarks
 	for i, t := range trials {
 		names[t.ID] = t
 		r.Refused += t.Refused
 		r.Blocks = max(r.Blocks, t.Block)
-		if t.State != store.Lacking { // its bench need not run it
+		if t.State != store.Lacking && !report.Dropped(y, t) { // its bench need not run it, or nobody asks for it
 			r.Total++
 		}
 		if t.State == store.Valid {

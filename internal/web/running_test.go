@@ -225,7 +225,7 @@ func TestStripIsBounded(t *testing.T) {
 	trials[1000].State, trials[2000].State = store.Invalid, store.Running
 	var r running
 	r.place = place{id: "x"}
-	r.count(trials, nil)
+	r.count(study.Study{Design: study.Design{Replications: 1000}}, trials, nil)
 	if r.Each != 3 || len(r.Strip) != 834 || r.Strip[333].ID != 1001 || r.Strip[333].State != store.Invalid ||
 		r.Strip[666].State != store.Running || r.Valid != 2498 {
 		t.Errorf("each %d, %d marks, %+v", r.Each, len(r.Strip), r.Strip[333])

@@ -206,7 +206,7 @@ func (t *tester) crossing(s scope, f, g, a, b string, gs []string) {
 		above, below := t.beyond(r, r.even())
 		up, down = min(up, above), min(down, below)
 		allUp, allDown = max(allUp, above), max(allDown, below)
-		ratios = append(ratios, fmt.Sprintf("%.3g (%.3g to %.3g) at %s", r.Estimate, r.Lo, r.Hi, l))
+		ratios = append(ratios, r.within()+" at "+l)
 	}
 	n := float64(len(gs))
 	p.Holds, p.Fails = min(1, n*max(up, down)), min(allUp, allDown)

@@ -39,6 +39,25 @@ func (f Evidence) even() float64 {
 // None reports whether there is no such figure.
 func (f Evidence) None() bool { return f.Kind == "" || math.IsNaN(f.Estimate) }
 
+// TellsNothing says that the interval of a ratio, or of a share, is so wide that its limits tell nothing.
+func (f Evidence) TellsNothing() bool {
+	switch f.Kind {
+	case "ratio", "spread ratio":
+		return advise.SaysNothing(f.Lo, f.Hi)
+	case "share":
+		return advise.TellsNothing(f.Estimate, f.Lo, f.Hi)
+	}
+	return false
+}
+
+// within is the figure with its interval, in words.
+func (f Evidence) within() string {
+	if f.TellsNothing() {
+		return fmt.Sprintf("%.3g (%s)", f.Estimate, advise.Untold)
+	}
+	return fmt.Sprintf("%.3g (%.3g to %.3g)", f.Estimate, f.Lo, f.Hi)
+}
+
 // A Part is one of the tests a claim rests on.
 type Part struct {
 	Where string // what is compared, and where: "coap over rest, ip ipv6"
@@ -294,7 +313,7 @@ func (j *Judged) openest() string {
 	if len(open.bounds) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(": %s is %.3g (%.3g to %.3g)", open.Where, open.Ours.Estimate, open.Ours.Lo, open.Ours.Hi)
+	text := fmt.Sprintf(": %s is %s", open.Where, open.Ours.within())
 	if open.Ours.Unit != "" {
 		text += " " + open.Ours.Unit
 	}

@@ -2,7 +2,6 @@ package paper
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -196,12 +195,17 @@ func disagreement(strata []advise.Stratum) string {
 	if !advise.Disagree(strata) {
 		return ""
 	}
-	text := "no average applies, since it depends on other factors: ratio"
+	return "no average applies, since it depends on other factors: ratio" + ratiosAt(strata)
+}
+
+// ratiosAt are the ratios of strata in words.
+func ratiosAt(strata []advise.Stratum) string {
+	text := ""
 	for i, s := range strata {
 		if i > 0 {
 			text += ","
 		}
-		text += fmt.Sprintf(" %.3g (%.3g to %.3g) at %s", s.Estimate, s.Lo, s.Hi, s.Name())
+		text += " " + Evidence{Kind: "ratio", Comparison: s.Comparison}.within() + " at " + s.Name()
 	}
 	return text
 }

@@ -43,7 +43,17 @@ func Create(dir string, text []byte) (*store.Store, study.Plan, error) {
 
 // CreateOn is Create with the facts that the lab is said to have found.
 func CreateOn(dir string, text, facts []byte) (*store.Store, study.Plan, error) {
-	s, err := study.Parse("study.yaml", text, study.Vocabulary{})
+	return begin(store.Create, dir, text, facts)
+}
+
+// Resume goes on with a results directory, perhaps with overrides ("path=value").
+func Resume(dir string, text []byte, overrides ...string) (*store.Store, study.Plan, error) {
+	return begin(store.Open, dir, text, []byte(`{"edgegauge":{"version":"bench"}}`), overrides...)
+}
+
+func begin(open func(string, store.Header) (*store.Store, error), dir string, text, facts []byte,
+	overrides ...string) (*store.Store, study.Plan, error) {
+	s, err := study.Parse("study.yaml", text, study.Vocabulary{}, overrides...)
 	if err != nil {
 		return nil, study.Plan{}, err
 	}
@@ -55,7 +65,7 @@ func CreateOn(dir string, text, facts []byte) (*store.Store, study.Plan, error) 
 	if err := p.WriteCSV(&csv); err != nil {
 		return nil, p, err
 	}
-	kept, err := store.Create(dir, store.Header{Study: text, Plan: csv.Bytes(), Trials: lab.Records(p),
+	kept, err := open(dir, store.Header{Study: text, Overrides: overrides, Plan: csv.Bytes(), Trials: lab.Records(p),
 		Incomplete: s.Design.Incomplete, Facts: facts, Program: "bench"})
 	return kept, p, err
 }
