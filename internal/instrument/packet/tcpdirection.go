@@ -15,6 +15,7 @@ type half struct {
 	fin    int64 // number of the FIN; 0: none seen
 	window uint16
 	mss    int // the largest payload this side accepts; 0: not said
+	probed int // keep-alive probes of the other side that are not answered yet
 
 	last     signature
 	lastAt   time.Duration
@@ -82,6 +83,13 @@ type signature struct {
 	crc uint32
 	id  uint16
 	len int
+}
+
+// probe says whether a segment is a keep-alive or a window probe: at most one
+// byte, just before the next one expected, when all is acknowledged (RFC 9293,
+// sections 3.8.4 and 3.8.6.1).
+func (h *half) probe(s *segment, from int64) bool {
+	return s.payload <= 1 && h.next >= 2 && from == h.next-1 && h.hasAck && h.number(h.acked) >= h.next
 }
 
 // begin fixes the sequence number that counts as 0.
