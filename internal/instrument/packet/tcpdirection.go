@@ -25,8 +25,10 @@ type half struct {
 
 	// IPv4 identifications, which some senders count up packet by packet.
 	topID            uint16
-	numbered         bool  // topID is one
-	counted, skipped int64 // steps by one, and others
+	numbered         bool   // topID is one
+	lately           uint64 // of the 64 up to topID, those that were seen; bit 0 is topID
+	counted, skipped int64  // steps by one, and others
+	late             int64  // that came after later ones
 }
 
 // A hole is what was not seen yet below what was.
@@ -57,26 +59,35 @@ func (a sighting) sentBefore(b sighting, counts bool) (before, known bool) {
 	return false, false
 }
 
-// noteID follows the identifications of one direction's packets. A zero is none:
-// Linux begins to count, at any number, after its SYN+ACK.
+// noteID follows the identifications of one direction's packets. One that fills a place left out before is
+// late, and still of a counter. A zero is none, but between 65535 and 1: Linux begins to count, at any number, after
+// its SYN+ACK.
 func (h *half) noteID(id uint16) {
-	switch d := int16(id - h.topID); {
-	case id == 0:
+	d := int16(id - h.topID)
+	behind := min(uint(-int(d)), 64)
+	switch {
+	case id == 0 && h.topID != 0xffff:
 	case !h.numbered:
-		h.topID, h.numbered = id, true
+		h.topID, h.numbered, h.lately = id, true, 1
 	case d == 1:
 		h.counted++
-		h.topID = id
+		h.topID, h.lately = id, h.lately<<1|1
+	case d > 1:
+		h.skipped++
+		h.topID, h.lately = id, h.lately<<min(d, 64)|1
+	case behind < 64 && h.lately>>behind&1 == 0:
+		h.late++
+		h.lately |= 1 << behind
 	default:
 		h.skipped++
-		if d > 0 {
-			h.topID = id
-		}
 	}
 }
 
-// countsIDs says whether nearly all identifications follow each other.
-func (h *half) countsIDs() bool { return h.counted >= 8 && h.skipped*8 <= h.counted }
+// countsIDs says whether nearly all identifications follow each other, and most in order: those of two
+// counters would be late by turns.
+func (h *half) countsIDs() bool {
+	return h.counted >= 8 && h.skipped*8 <= h.counted && h.late*2 <= h.counted
+}
 
 // A signature tells a packet captured twice from one sent twice.
 type signature struct {
