@@ -3,6 +3,7 @@ package packet
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 )
 
 // A verdict says what became of a frame.
@@ -53,6 +54,11 @@ type segment struct {
 // bare says whether a segment acknowledges at most: a pure ACK, or a keep-alive probe without a byte.
 func (s *segment) bare() bool {
 	return s.proto == protoTCP && s.payload == 0 && s.flags&(synFlag|finFlag|rstFlag) == 0
+}
+
+// hides says whether decoding ended at an IPv6 extension header, behind which anything may be.
+func (s *segment) hides() bool {
+	return s.src.Addr().Is6() && slices.Contains([]uint8{0, 43, 44, 51, 60, 135}, s.proto)
 }
 
 // decode reads a frame's headers into s. It never panics and keeps no state.

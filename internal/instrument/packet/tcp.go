@@ -137,6 +137,7 @@ func (c *conn) add(p *Packet, s *segment, mtu int) (alive bool) {
 	t := c.side(fromClient)
 	t.Packets++
 	t.Bytes += int64(s.frame)
+	c.tick = max(c.tick, p.Tick)
 	c.watch(h, p, s)
 	alive = keepsAlive(h, o, s)
 	if s.ip > mtu || o.mss > 0 && s.payload > o.mss {
@@ -357,7 +358,8 @@ func (c *conn) doubt() string {
 	case c.bothWays:
 		return "its packets were captured both leaving and arriving; capture one direction"
 	case c.Duplicates > 0:
-		return fmt.Sprintf("the capture has %d duplicate packets; editcap -d removes them", c.Duplicates)
+		return fmt.Sprintf("the capture has duplicate packets (%d of those that carry something); editcap -d removes them",
+			c.Duplicates)
 	case c.simultaneous:
 		return "both ends sent a SYN: neither is the client"
 	case c.strays > 0:

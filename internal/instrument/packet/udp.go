@@ -125,6 +125,7 @@ func (e *UDPCall) take(p *Packet, s *segment) {
 	t.Packets++
 	t.Bytes += int64(s.frame)
 	t.Payload += int64(s.payload)
+	e.tick = max(e.tick, p.Tick)
 	e.lastACK = max(e.lastACK, p.At) // of a UDP exchange: its last datagram
 }
 
