@@ -114,7 +114,14 @@ func linkHeader(l LinkType, b []byte, s *segment) (version, n int, v verdict) {
 		if len(b) < 20 {
 			return 0, 0, cut
 		}
-		return etherType(binary.BigEndian.Uint16(b)), 20, decoded
+		t, n := binary.BigEndian.Uint16(b), 20
+		for isVLAN(t) { // tag control, then the type of what follows
+			if len(b) < n+4 {
+				return 0, 0, cut
+			}
+			t, n = binary.BigEndian.Uint16(b[n+2:]), n+4
+		}
+		return etherType(t), n, decoded
 	}
 	return 0, 0, malformed
 }
@@ -133,14 +140,17 @@ func tagged(b []byte, off int) (version, n int, v verdict) {
 		if len(b) < off+2 {
 			return 0, 0, cut
 		}
-		switch t := binary.BigEndian.Uint16(b[off:]); t {
-		case 0x8100, 0x88a8, 0x9100:
-			off += 4
-		default:
+		t := binary.BigEndian.Uint16(b[off:])
+		if !isVLAN(t) {
 			return etherType(t), off + 2, decoded
 		}
+		off += 4
 	}
 	return 0, 0, malformed
+}
+
+func isVLAN(etherType uint16) bool {
+	return etherType == 0x8100 || etherType == 0x88a8 || etherType == 0x9100
 }
 
 func etherType(t uint16) int {

@@ -251,3 +251,64 @@ func TestWholeNumbersHaveWholeMeans(t *testing.T) {
 		}
 	}
 }
+
+// TestABurstCapturedTwice: that other packets lie between a packet and its copy makes it no retransmission.
+func TestABurstCapturedTwice(t *testing.T) {
+	s := newScript(t)
+	c, v := s.open(cliAddr, srvAddr)
+	c.send(ackFlag, "request")
+	from := len(s.pkts)
+	for range 3 {
+		v.send(ackFlag, "part")
+	}
+	for i, p := range s.pkts[from:] {
+		p.At = s.at + time.Duration(i+1)*time.Microsecond
+		s.pkts[from+i].At = s.at - time.Duration(3-i)*time.Microsecond
+		s.pkts = append(s.pkts, p)
+	}
+	c.send(ackFlag, "")
+	hangUp(c, v)
+	if x := first(t, s.analyze(Options{})); x.Duplicates != 3 || !strings.Contains(x.NoBytes, "duplicate packets") {
+		t.Errorf("%d duplicates, %d retransmissions, refused for %q", x.Duplicates, x.Retransmissions, x.NoBytes)
+	}
+}
+
+// TestDatagramsCapturedTwice: likewise, and an answer may lie between.
+func TestDatagramsCapturedTwice(t *testing.T) {
+	s := newScript(t)
+	s.coap(cliAddr, coapAddr, con, 1, 7, "tk")
+	s.coap(coapAddr, cliAddr, ack, 0x45, 7, "tk")
+	for i, p := range s.pkts {
+		s.pkts[i].At = s.at + time.Duration(i)*time.Microsecond
+		p.At = s.at + time.Duration(i+2)*time.Microsecond
+		s.pkts = append(s.pkts, p)
+	}
+	if x := s.analyze(Options{}).Exchanges; len(x) != 1 || !strings.Contains(x[0].NoBytes, "duplicate datagrams") {
+		t.Errorf("%+v", x)
+	}
+}
+
+// TestTaggedCookedFrames: VLAN tags, one or two, behind every header that can have them.
+func TestTaggedCookedFrames(t *testing.T) {
+	const tags = "\x88\xa8\x00\x05\x81\x00\x00\x07\x08\x00"
+	sll := strings.Repeat("\x00", 14)
+	for name, x := range map[string]struct {
+		link   LinkType
+		header string
+	}{
+		"Ethernet":      {LinkEthernet, "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02" + tags},
+		"SLL":           {LinkSLL, sll + tags},
+		"SLL2":          {LinkSLL2, tags[:2] + strings.Repeat("\x00", 18) + tags[2:]},
+		"SLL2, one tag": {LinkSLL2, "\x81\x00" + strings.Repeat("\x00", 18) + "\x00\x05\x08\x00"},
+	} {
+		s := newScript(t)
+		c, v := s.open(cliAddr, srvAddr)
+		call(c, v)
+		hangUp(c, v)
+		s.relink(x.link, []byte(x.header))
+		got := s.analyze(Options{})
+		if len(got.Connections) != 1 || got.Connections[0].Delay != 8*ms || why(&got.Connections[0].Call) != "||" {
+			t.Errorf("%s: %d ignored, %+v", name, got.Other, got.Connections)
+		}
+	}
+}

@@ -221,10 +221,9 @@ func (c *conn) watch(h *half, p *Packet, s *segment) {
 		return // identical ACKs are nothing unusual
 	}
 	sig := signature{crc32.ChecksumIEEE(s.body), s.id, s.payload}
-	if h.last == sig && p.At-h.lastAt < time.Millisecond {
+	if h.last.twice(sig, p.At) {
 		c.Duplicates++
 	}
-	h.last, h.lastAt = sig, p.At
 }
 
 // sequence accounts for the segment's sequence numbers. It returns how many

@@ -17,8 +17,7 @@ type half struct {
 	mss    int // the largest payload this side accepts; 0: not said
 	probed int // keep-alive probes of the other side that are not answered yet
 
-	last     signature
-	lastAt   time.Duration
+	last     lately
 	way      Way
 	iface    int
 	segments int64
@@ -26,7 +25,7 @@ type half struct {
 	// IPv4 identifications, which some senders count up packet by packet.
 	topID            uint16
 	numbered         bool   // topID is one
-	lately           uint64 // of the 64 up to topID, those that were seen; bit 0 is topID
+	seenIDs          uint64 // of the 64 up to topID, those that were seen; bit 0 is topID
 	counted, skipped int64  // steps by one, and others
 	late             int64  // that came after later ones
 }
@@ -68,16 +67,16 @@ func (h *half) noteID(id uint16) {
 	switch {
 	case id == 0 && h.topID != 0xffff:
 	case !h.numbered:
-		h.topID, h.numbered, h.lately = id, true, 1
+		h.topID, h.numbered, h.seenIDs = id, true, 1
 	case d == 1:
 		h.counted++
-		h.topID, h.lately = id, h.lately<<1|1
+		h.topID, h.seenIDs = id, h.seenIDs<<1|1
 	case d > 1:
 		h.skipped++
-		h.topID, h.lately = id, h.lately<<min(d, 64)|1
-	case behind < 64 && h.lately>>behind&1 == 0:
+		h.topID, h.seenIDs = id, h.seenIDs<<min(d, 64)|1
+	case behind < 64 && h.seenIDs>>behind&1 == 0:
 		h.late++
-		h.lately |= 1 << behind
+		h.seenIDs |= 1 << behind
 	default:
 		h.skipped++
 	}
@@ -94,6 +93,26 @@ type signature struct {
 	crc uint32
 	id  uint16
 	len int
+}
+
+// lately are the last packets of one direction, in a ring.
+type lately struct {
+	ring [32]struct {
+		signature
+		at time.Duration
+	}
+	latest int
+}
+
+// twice takes the next packet, and says whether it was captured within the last millisecond already: it follows its
+// copy, or has its identification, which none that is sent again has.
+func (l *lately) twice(sig signature, at time.Duration) (is bool) {
+	for i, x := range l.ring {
+		is = is || x.signature == sig && at-x.at < time.Millisecond && (i == l.latest || sig.id != 0)
+	}
+	l.latest = (l.latest + 1) % len(l.ring)
+	l.ring[l.latest].signature, l.ring[l.latest].at = sig, at
+	return is
 }
 
 // probe says whether a segment is a keep-alive or a window probe: at most one
