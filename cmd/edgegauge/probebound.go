@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -22,9 +23,6 @@ type bound struct {
 	equal  bool    // by at itself, too, which matters for facts
 	at     float64 // s, 1/s, or as failures are counted
 }
-
-// times are the units of a bound on a time.
-var times = map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60}
 
 const boundExample = "write, for example, 'p99>20ms', 'rtt.mean>5ms', 'failures>0', 'failures>1%' or 'rate<100'"
 
@@ -83,7 +81,7 @@ func parseBound(text string) (bound, error) {
 		if unit == "" {
 			return fail("a time without a unit", "write ns, us, ms, s or min behind it")
 		}
-		factor, ok := times[unit]
+		factor, ok := measure.Spelled("s", unit)
 		if !ok {
 			return fail(fmt.Sprintf("unknown unit %q of a time", unit), "write ns, us, ms, s or min")
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -329,5 +330,15 @@ func TestProbeHintsAtTimers(t *testing.T) {
 	}
 	if p.job.Protocol = drive.HTTP2; len(p.hints(all)) != 0 {
 		t.Errorf("0 to 86 ms: got %q", p.hints(all))
+	}
+}
+
+// TestBoundsOfProbesReadWhatReportsPrint: a time of any size, as a report prints it, is a bound.
+func TestBoundsOfProbesReadWhatReportsPrint(t *testing.T) {
+	for v := 1.23e-14; v < 1e11; v *= 10 {
+		b, err := parseBound("p99>" + report.Format(v, "s"))
+		if err != nil || math.Abs(b.at-v) > 0.01*v {
+			t.Errorf("%s: %v, %v", report.Format(v, "s"), b.at, err)
+		}
 	}
 }

@@ -305,6 +305,8 @@ func TestParseConditions(t *testing.T) {
 		{"peak_rss<32MB", true, 32e6, "", ""},
 		{"server.peak_rss <= 32 MiB", true, 32 << 20, "server", ""},
 		{"throughput > 1e3", false, 1000, "", ""},
+		{"server.energy > 100nJ", false, 100e-9, "server", ""},
+		{"rtt < 5 μs", true, 5e-6, "", ""}, // the letter mu
 		{"rtt < 100", true, 0, "", "write, for example, 'rtt < 100ms'"},
 		{"rtt < 5%", true, 0, "", "write the bound as one of"},
 		{"rtt 5ms", true, 0, "", "is not a condition"},

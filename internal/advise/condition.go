@@ -139,7 +139,7 @@ func ParseRequirement(text string) (Condition, error) {
 		return c, err
 	}
 	r, _ := measure.FindResponse(c.Response)
-	factor, ok := units[r.Unit][unit]
+	factor, ok := measure.Spelled(r.Unit, unit)
 	if !ok && unit == "" {
 		return c, fmt.Errorf("%q: the bound has no unit; write, for example, '%s%s'", text, strings.TrimSpace(text),
 			commonUnit(r.Unit))
@@ -169,18 +169,6 @@ func parse(text, example string) (c Condition, value float64, unit string, err e
 	return c, value, m[4], nil
 }
 
-// units are the ways to write a bound, by the response's unit.
-var units = map[string]map[string]float64{
-	"s":   {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60},
-	"B":   {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
-	"J":   {"J": 1, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "kJ": 1e3},
-	"W":   {"W": 1, "mW": 1e-3, "uW": 1e-6, "µW": 1e-6},
-	"1/s": {"": 1, "/s": 1, "k/s": 1e3},
-	"B/s": {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6},
-	"1":   {"": 1, "%": 0.01},
-	"":    {"": 1, "%": 0.01},
-}
-
 // commonUnit is the unit that bounds are mostly written in.
 func commonUnit(unit string) string {
 	switch unit {
@@ -194,12 +182,11 @@ func commonUnit(unit string) string {
 
 func unitNames(unit string) []string {
 	var out []string
-	for u := range units[unit] {
-		if u == "" {
-			u = "a bare number"
+	for _, s := range measure.Spellings(unit) {
+		if s.Name == "" {
+			s.Name = "a bare number"
 		}
-		out = append(out, u)
+		out = append(out, s.Name)
 	}
-	slices.Sort(out)
 	return out
 }

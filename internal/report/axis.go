@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"strconv"
+
+	"edgegauge.example/edgegauge/internal/measure"
 )
 
 // An axis maps values to shares of a figure's width.
@@ -111,11 +113,11 @@ func (a axis) label(v float64, unit string) string {
 	if v == 0 {
 		return "0"
 	}
-	p := prefix{"", 1}
+	p := measure.Prefix{Factor: 1}
 	if hasPrefixes(unit) {
 		if p = prefixOf(math.Max(math.Abs(a.lo), math.Abs(a.hi)), unit); a.log {
 			p = prefixOf(v, unit)
 		}
 	}
-	return strconv.FormatFloat(math.Round(v/p.factor*1e6)/1e6, 'f', -1, 64) + unitText(p.name, unit)
+	return strconv.FormatFloat(math.Round(v/p.Factor*1e6)/1e6, 'f', -1, 64) + unitText(p.Name, unit)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -20,16 +21,13 @@ func Format(v float64, unit string) string {
 		return strconv.Itoa(int(v)) + " B"
 	}
 	p := prefixOf(v, unit)
-	return significant(v/p.factor) + unitText(p.name, unit)
+	return significant(v/p.Factor) + unitText(p.Name, unit)
 }
 
 // hasPrefixes reports whether a unit is printed with SI prefixes.
 func hasPrefixes(unit string) bool {
-	switch unit {
-	case "B", "s", "J", "W", "1/s", "B/s":
-		return true
-	}
-	return false
+	is, _ := measure.Prefixed(unit)
+	return is
 }
 
 // unitText is what stands behind a number: " ms", nothing for a share. A
@@ -44,23 +42,17 @@ func unitText(prefix, unit string) string {
 	return " " + prefix + unit
 }
 
-type prefix struct {
-	name   string
-	factor float64
-}
-
-var prefixes = []prefix{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}, {"m", 1e-3}, {"µ", 1e-6}, {"n", 1e-9},
-	{"p", 1e-12}, {"f", 1e-15}}
-
 // prefixOf is the prefix in which v has one to three digits before the point.
 // Bytes have no small ones.
-func prefixOf(v float64, unit string) prefix {
-	for _, p := range prefixes {
-		if math.Abs(v) >= p.factor*0.9995 || (p.factor == 1 && (unit == "B" || unit == "1/s" || v == 0)) {
+func prefixOf(v float64, unit string) measure.Prefix {
+	_, small := measure.Prefixed(unit)
+	all := measure.Prefixes()
+	for _, p := range all {
+		if math.Abs(v) >= p.Factor*0.9995 || p.Factor == 1 && (!small || v == 0) {
 			return p
 		}
 	}
-	return prefixes[len(prefixes)-1]
+	return all[len(all)-1]
 }
 
 // percentOf prints a confidence. Rounded to whole per cent, 99.5 % would be 100 %, which no interval has.

@@ -15,6 +15,7 @@ var (
 	ErrNoData    = errors.New("no data")
 	ErrTooFew    = errors.New("too few values")
 	ErrNotFinite = errors.New("not a finite number")
+	ErrTooSmall  = errors.New("smaller than numbers can be")
 	ErrNoSpread  = errors.New("no spread") // all values equal: the resolution, not certainty
 	ErrTies      = errors.New("ties")      // so many values equal that an interval between them has no width: likewise
 	ErrSign      = errors.New("not positive")
@@ -97,6 +98,9 @@ func texts(errs []error) []string {
 	}
 	return out
 }
+
+// smallest is the least variance that has all its digits.
+const smallest = 0x1p-1022
 
 func isFinite(x float64) bool { return x-x == 0 }
 

@@ -28,6 +28,10 @@ func Mean(xs []float64, confidence float64) (Summary, error) {
 	if allEqual(xs) {
 		return s.flat(xs[0]), nil
 	}
+	if v < smallest {
+		return Summary{}, fmt.Errorf("%w: the values are too small for their spread to be told; use a smaller unit",
+			ErrTooSmall)
+	}
 	half := tCritical(confidence, float64(len(xs)-1)) * math.Sqrt(v/float64(len(xs)))
 	s.Lo, s.Hi = m-half, m+half
 	return s, nil

@@ -3,6 +3,7 @@ package stat
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,9 @@ func (t Table) check() error {
 			return fmt.Errorf("factor %q appears twice or uses a reserved name; rename it", f)
 		}
 	}
+	most := 0.0
 	for i, r := range t.Rows {
+		most = max(most, math.Abs(r.Y))
 		switch {
 		case len(r.Levels) != len(t.Factors):
 			return fmt.Errorf("row %d has %d levels, but the factors are %s; give one level of each", i+1, len(r.Levels),
@@ -50,6 +53,9 @@ func (t Table) check() error {
 		case (r.Block != "") != t.Blocked():
 			return fmt.Errorf("row %d: some rows name a block and others do not; name the block in all rows or in none", i+1)
 		}
+	}
+	if most > 0 && most < 1e-140 {
+		return fmt.Errorf("%w: the values are too small for their spread to be told; use a smaller unit", ErrTooSmall)
 	}
 	return nil
 }

@@ -54,10 +54,7 @@ func (s SLO) String() string {
 const example = `"response_time p99 < 200ms, failed < 0.1%"`
 
 var form = regexp.MustCompile(`^([a-z_]+)(?:[ .]+(p[0-9.]+|mean|median))? *<=? *` +
-	`([0-9.]+(?:e[+-]?[0-9]+)?) *([a-zµμ%]*)$`)
-
-// units are those of times, in s.
-var units = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "min": 60}
+	`([0-9.]+(?:e[+-]?[0-9]+)?) *([A-Za-zµμ%]*)$`)
 
 // Parse reads conditions with commas between them.
 func Parse(text string) (SLO, error) {
@@ -100,7 +97,7 @@ func parse(text string) (Condition, error) {
 	if c.Metric == Failed {
 		return c.share(m[2], v, m[4])
 	}
-	scale, ok := units[m[4]]
+	scale, ok := measure.Spelled("s", m[4])
 	if !ok {
 		return c, fmt.Errorf("%q: the bound is a time; write it with ns, us, ms, s or min", text)
 	}

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                           "is empty",
 		"response_time p99 < 200":    "is a time",
-		"response_time p99 < 200kB":  "is not a condition",
+		"response_time p99 < 200kB":  "is a time",
 		"response_time < 200ms":      "names no percentile",
 		"response_time p0 < 200ms":   "no percentile",
 		"response_time p100 < 2ms":   "no percentile",

@@ -121,6 +121,7 @@ func (a *Analyzer) Add(p Packet) {
 	}
 	a.c.Last = max(a.c.Last, p.At)
 	a.c.First = min(a.c.First, p.At)
+	a.c.Tick = max(a.c.Tick, p.Tick)
 	s := &a.seg
 	v := decode(&p, s)
 	if v == other || v == decoded && !a.wanted(s) {
@@ -167,8 +168,10 @@ func (a *Analyzer) taint(v verdict, s *segment) {
 		a.problem("packet %d: the snaplen truncated its addresses; capture at least 128 bytes of each packet", a.c.Packets)
 		return
 	}
-	if s.proto == protoTCP || s.proto == protoUDP || v != fragment {
-		a.tainted[hostsOf(s.src.Addr(), s.dst.Addr(), s.proto)] = why
+	for _, proto := range []uint8{protoTCP, protoUDP} {
+		if s.proto == proto || s.hides() {
+			a.tainted[hostsOf(s.src.Addr(), s.dst.Addr(), proto)] = why
+		}
 	}
 }
 
@@ -189,6 +192,14 @@ func (a *Analyzer) fromServer(s *segment) (is, known bool) {
 	return src, src != dst
 }
 
+// damage says why nothing between two hosts is known, over one protocol; "": it is.
+func (a *Analyzer) damage(c *Call, proto uint8) string {
+	if len(a.c.Problems) > 0 {
+		return a.c.Problems[0]
+	}
+	return a.tainted[hostsOf(c.Client.Addr(), c.Server.Addr(), proto)]
+}
+
 // Capture returns the figures of all packets added. The Analyzer is then spent.
 func (a *Analyzer) Capture() Capture {
 	if a.c.Dropped > 0 {
@@ -197,28 +208,25 @@ func (a *Analyzer) Capture() Capture {
 	}
 	for _, c := range a.order {
 		c.finish()
-		if len(a.c.Problems) > 0 {
-			c.refuseAll(a.c.Problems[0])
+		if why := a.damage(&c.Call, protoTCP); why != "" {
+			c.Call.blame(why)
+			for i := range c.Requests {
+				c.Requests[i].blame(why)
+			}
 		}
-		if why := a.tainted[hostsOf(c.Client.Addr(), c.Server.Addr(), protoTCP)]; why != "" {
-			c.refuseAll(why)
-		}
-		c.refuseBackwards()
+		c.refuseTimes()
 		for i := range c.Requests {
-			c.Requests[i].refuseBackwards()
+			c.Requests[i].refuseTimes()
 		}
 		c.Seq = len(a.c.Connections) + 1
 		a.c.Connections = append(a.c.Connections, c.Connection)
 	}
 	for _, e := range a.udp {
 		e.finish()
-		if len(a.c.Problems) > 0 {
-			e.refuse(a.c.Problems[0])
+		if why := a.damage(&e.Call, protoUDP); why != "" {
+			e.blame(why)
 		}
-		if why := a.tainted[hostsOf(e.Client.Addr(), e.Server.Addr(), protoUDP)]; why != "" {
-			e.refuse(why)
-		}
-		e.refuseBackwards()
+		e.refuseTimes()
 		e.Seq = len(a.c.Exchanges) + 1
 		a.c.Exchanges = append(a.c.Exchanges, *e)
 	}

@@ -15,6 +15,7 @@ type Capture struct {
 	Other, Fragments, Cut, Malformed int64
 	Dropped                          uint64        // lost by the capturing side, by its own account
 	First, Last                      time.Duration // stamps, since 1970
+	Tick                             time.Duration // between stamps that can be told apart; 0: 1 ns or less
 	Connections                      []Connection  // TCP, by first packet
 	Exchanges                        []UDPCall     // UDP, by first datagram
 	// Unmatched CoAP messages answer no request of this capture;
@@ -110,14 +111,17 @@ type Call struct {
 	HandshakeBytes int64
 
 	NoDelay, NoData, NoBytes, NoHandshake, NoRetransmissions string // why a figure is refused
+	NoDataTime, NoHandshakeTime                              string // and of data and handshake the times alone
 
-	session           *Traffic // of DTLS: all of its session, handshake and end included
+	tick              time.Duration // the longest of its packets
+	session           *Traffic      // of DTLS: all of its session, handshake and end included
 	lastACK, lastData time.Duration
 	acked, answered   bool
 	tail              Traffic // of a connection's last request: bare segments behind the last data, both ways
 	closing           bool    // of a request: the connection began to close
 	closesAt          int64   // of a request: its answer ends here, with a FIN; 0: not so
-	alert             bool    // of a request: it looks like TLS's closing alert
+	interim           interimWatch
+	alert             bool // of a request: it looks like TLS's closing alert
 }
 
 // Packets counts both directions.
@@ -135,17 +139,25 @@ func (c *Call) refuse(why string) {
 	}
 }
 
-// refuseBackwards refuses durations below zero: a clock was set back in mid-call.
-func (c *Call) refuseBackwards() {
-	const why = "its timestamps go backwards"
-	if c.Delay < 0 {
-		setIfEmpty(&c.NoDelay, why)
-	}
-	if c.DelayToData < 0 {
-		setIfEmpty(&c.NoData, why)
-	}
-	if c.HandshakeTime < 0 {
-		setIfEmpty(&c.NoHandshake, why)
+// blame refuses every figure, for a cause of which all other reasons may be effects.
+func (c *Call) blame(why string) {
+	c.NoDelay, c.NoData, c.NoBytes = why, why, why
+	setIfEmpty(&c.NoHandshake, why)
+}
+
+// refuseTimes refuses durations below zero, for which a clock was set back in mid-call, and those that the clock of
+// their file cannot tell from none.
+func (c *Call) refuseTimes() {
+	for _, x := range []struct {
+		d             time.Duration
+		all, timeOnly *string
+	}{{c.Delay, &c.NoDelay, &c.NoDelay}, {c.DelayToData, &c.NoData, &c.NoDataTime},
+		{c.HandshakeTime, &c.NoHandshake, &c.NoHandshakeTime}} {
+		if x.d < 0 {
+			setIfEmpty(x.all, "its timestamps go backwards")
+		} else if c.tick > 0 && x.d <= c.tick {
+			setIfEmpty(x.timeOnly, fmt.Sprintf("the file's timestamps are %v apart, which is too coarse for it", c.tick))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package packet
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"time"
 )
 
 // CoAP message types, RFC 7252, section 3.
@@ -112,6 +113,8 @@ func (a *Analyzer) addCoAP(f *flow, p *Packet, s *segment) {
 		a.coapRequest(f, p, s, &m, own)
 	case m.code == 0 && m.how <= non:
 		a.c.Pings++
+		delete(f.requests, own) // what names its message id from now on answers the ping
+		delete(f.answers, own)
 	case m.code == 0:
 		e := f.requests[peer]
 		if e == nil || f.answers[peer] != nil && f.answers[peer].index > e.index {
@@ -135,14 +138,22 @@ func (a *Analyzer) addCoAP(f *flow, p *Packet, s *segment) {
 // repetition; message ids come round after 65,536.
 const recent = 1 << 14
 
+// outlived says whether a request with the message id of an exchange may be a new one: EXCHANGE_LIFETIME or
+// NON_LIFETIME is over (RFC 7252, section 4.8.2), and nobody waits for an answer with longer timeouts.
+func (e *UDPCall) outlived(now time.Duration, how uint8) bool {
+	age := now - e.Start
+	return how == non && age > 145*time.Second || e.answered && age > 247*time.Second
+}
+
 func (a *Analyzer) coapRequest(f *flow, p *Packet, s *segment, m *coapMessage, own messageKey) {
 	tok := tokenKey{own.way, m.token, m.tokens}
-	if e := f.requests[own]; e != nil && e.tokenKey == tok && f.count-e.index < recent {
+	e := f.requests[own]
+	if e != nil && e.tokenKey == tok && f.count-e.index < recent && !e.outlived(p.At, m.how) {
 		e.Retransmissions++
 		e.take(p, s)
 		return
 	}
-	e := a.newUDPCall(f, p, s, "coap")
+	e = a.newUDPCall(f, p, s, "coap")
 	e.MessageID, e.Token, e.tokenKey, e.observe = m.id, hex.EncodeToString(m.token[:m.tokens]), tok, m.observe
 	e.take(p, s)
 	f.requests[own], f.tokens[tok] = e, e

@@ -3,6 +3,7 @@ package packet
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 )
 
 // A verdict says what became of a frame.
@@ -53,6 +54,11 @@ type segment struct {
 // bare says whether a segment acknowledges at most: a pure ACK, or a keep-alive probe without a byte.
 func (s *segment) bare() bool {
 	return s.proto == protoTCP && s.payload == 0 && s.flags&(synFlag|finFlag|rstFlag) == 0
+}
+
+// hides says whether decoding ended at an IPv6 extension header, behind which anything may be.
+func (s *segment) hides() bool {
+	return s.src.Addr().Is6() && slices.Contains([]uint8{0, 43, 44, 51, 60, 135}, s.proto)
 }
 
 // decode reads a frame's headers into s. It never panics and keeps no state.
@@ -108,7 +114,14 @@ func linkHeader(l LinkType, b []byte, s *segment) (version, n int, v verdict) {
 		if len(b) < 20 {
 			return 0, 0, cut
 		}
-		return etherType(binary.BigEndian.Uint16(b)), 20, decoded
+		t, n := binary.BigEndian.Uint16(b), 20
+		for isVLAN(t) { // tag control, then the type of what follows
+			if len(b) < n+4 {
+				return 0, 0, cut
+			}
+			t, n = binary.BigEndian.Uint16(b[n+2:]), n+4
+		}
+		return etherType(t), n, decoded
 	}
 	return 0, 0, malformed
 }
@@ -127,14 +140,17 @@ func tagged(b []byte, off int) (version, n int, v verdict) {
 		if len(b) < off+2 {
 			return 0, 0, cut
 		}
-		switch t := binary.BigEndian.Uint16(b[off:]); t {
-		case 0x8100, 0x88a8, 0x9100:
-			off += 4
-		default:
+		t := binary.BigEndian.Uint16(b[off:])
+		if !isVLAN(t) {
 			return etherType(t), off + 2, decoded
 		}
+		off += 4
 	}
 	return 0, 0, malformed
+}
+
+func isVLAN(etherType uint16) bool {
+	return etherType == 0x8100 || etherType == 0x88a8 || etherType == 0x9100
 }
 
 func etherType(t uint16) int {

@@ -52,11 +52,11 @@ func (c *Call) json() callJSON {
 		*dst = &v
 	}
 	set("delay", c.NoDelay, &j.Delay, int64(c.Delay))
-	set("delay_to_data", c.NoData, &j.DelayToData, int64(c.DelayToData))
+	set("delay_to_data", cmp.Or(c.NoData, c.NoDataTime), &j.DelayToData, int64(c.DelayToData))
 	set("wire_bytes", c.NoBytes, &j.WireBytes, c.WireBytes())
 	set("packets", c.NoBytes, &j.Packets, c.Packets())
 	set("retransmissions", cmp.Or(c.NoBytes, c.NoRetransmissions), &j.Retransmissions, c.Retransmissions)
-	set("handshake_time", c.NoHandshake, &j.HandshakeTime, int64(c.HandshakeTime))
+	set("handshake_time", cmp.Or(c.NoHandshake, c.NoHandshakeTime), &j.HandshakeTime, int64(c.HandshakeTime))
 	set("handshake_bytes", c.NoHandshake, &j.HandshakeBytes, c.HandshakeBytes)
 	if c.NoBytes == "" {
 		j.Out, j.In = &c.Out, &c.In
@@ -98,6 +98,7 @@ func (c Capture) WriteJSON(w io.Writer) error {
 		Bytes         int64                `json:"wire_bytes"`
 		First         int64                `json:"first_ns"`
 		Last          int64                `json:"last_ns"`
+		Tick          int64                `json:"tick_ns,omitempty"`
 		Other         int64                `json:"other"`
 		Fragments     int64                `json:"fragments"`
 		Cut           int64                `json:"cut"`
@@ -109,7 +110,8 @@ func (c Capture) WriteJSON(w io.Writer) error {
 		Summaries     map[string][]summary `json:"summaries"`
 		Connections   []callJSON           `json:"connections"`
 		Exchanges     []callJSON           `json:"exchanges"`
-	}{1, c.Packets, c.Bytes, int64(c.First), int64(c.Last), c.Other, c.Fragments, c.Cut, c.Malformed, c.Dropped,
+	}{1, c.Packets, c.Bytes, int64(c.First), int64(c.Last), int64(c.Tick), c.Other, c.Fragments, c.Cut, c.Malformed,
+		c.Dropped,
 		c.Unmatched, c.Notifications,
 		append([]string{}, c.Problems...), map[string][]summary{}, []callJSON{}, []callJSON{}}
 	for _, u := range []Unit{PerConnection, PerRequest, PerExchange} {

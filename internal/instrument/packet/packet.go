@@ -33,9 +33,10 @@ type Packet struct {
 	Data      []byte        // from the link-layer header on, perhaps cut; valid until the next packet
 	Length    int           // bytes of the frame on the wire, without FCS
 	Link      LinkType
-	Interface int   // index within the capture
-	Way       Way   // whether the capturing machine sent or received it
-	Stamp     Stamp // who read the clock
+	Interface int           // index within the capture
+	Way       Way           // whether the capturing machine sent or received it
+	Stamp     Stamp         // who read the clock
+	Tick      time.Duration // between two stamps that its file can tell apart; 0: 1 ns or less
 }
 
 // A Way is the direction of a packet as its capturing machine saw it.

@@ -199,13 +199,27 @@ func (x *Reader) readEnhanced(typ uint32, b []byte, p *Packet) error {
 	if !ok {
 		return x.corrupt("a timestamp beyond the year 2262")
 	}
-	*p = Packet{At: at, Data: b[20 : 20+have], Length: int(wire), Link: i.link, Interface: x.base + int(id)}
+	*p = Packet{At: at, Data: b[20 : 20+have], Length: int(wire), Link: i.link, Interface: x.base + int(id),
+		Tick: i.tick()}
 	return x.options(b[min(20+(int(have)+3)&^3, len(b)):], func(code uint16, v []byte) error {
 		if typ == blockEnhanced && code == optFlags && len(v) == 4 {
 			p.Way = Way(x.order.Uint32(v) & 3 % 3)
 		}
 		return nil
 	})
+}
+
+// tick is the distance of two stamps; 0: a nanosecond or less.
+func (i ngInterface) tick() time.Duration {
+	n := int(i.resolution & 0x7f)
+	d := time.Duration(1e9 / math.Pow10(n))
+	if i.resolution&0x80 != 0 {
+		d = time.Second >> n
+	}
+	if d <= 1 {
+		return 0
+	}
+	return d
 }
 
 // stamp converts a count of resolution steps to a time since 1970. What is

@@ -140,5 +140,8 @@ func (x *Reader) nextClassic(p *Packet) error {
 		return err
 	}
 	*p = Packet{At: time.Duration(sec)*time.Second + frac, Data: data, Length: int(wire), Link: x.classic.link}
+	if x.classic.scale > 1 {
+		p.Tick = x.classic.scale
+	}
 	return nil
 }

@@ -37,6 +37,9 @@ func (c Capture) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, "%d %s\n", n.n, n.what)
 		}
 	}
+	if c.Tick > time.Microsecond {
+		fmt.Fprintf(&b, "timestamps are %v apart: no time is known better\n", c.Tick)
+	}
 	for _, p := range c.Problems {
 		fmt.Fprintf(&b, "unreliable: %s\n", p)
 	}
@@ -67,7 +70,8 @@ func (c Capture) writeConnections(b *strings.Builder) {
 		}
 		fmt.Fprintf(t, "%d\t%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", x.Seq, x.Client, x.Server, end,
 			count(int64(len(x.Requests)), x.NoRequests),
-			duration(x.Delay, x.NoDelay), duration(x.DelayToData, x.NoData), duration(x.HandshakeTime, x.NoHandshake),
+			duration(x.Delay, x.NoDelay), duration(x.DelayToData, cmp.Or(x.NoData, x.NoDataTime)),
+			duration(x.HandshakeTime, cmp.Or(x.NoHandshake, x.NoHandshakeTime)),
 			count(x.WireBytes(), x.NoBytes), count(x.Packets(), x.NoBytes), count(x.Retransmissions, x.NoBytes), x.OutOfOrder,
 			x.KeepAlives, x.ZeroWindows)
 	}
@@ -100,7 +104,8 @@ func (c Capture) writeExchanges(b *strings.Builder) {
 			id, token = fmt.Sprint(x.MessageID), x.Token
 		}
 		fmt.Fprintf(t, "%d\t%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", x.Seq, x.Client, x.Server, x.Protocol, id, token,
-			duration(x.Delay, x.NoDelay), duration(x.DelayToData, x.NoData), count(x.WireBytes(), x.NoBytes),
+			duration(x.Delay, x.NoDelay), duration(x.DelayToData, cmp.Or(x.NoData, x.NoDataTime)),
+			count(x.WireBytes(), x.NoBytes),
 			count(x.Packets(), x.NoBytes), count(x.Retransmissions, cmp.Or(x.NoBytes, x.NoRetransmissions)))
 	}
 	t.Flush()
@@ -125,7 +130,8 @@ func count(n int64, refused string) string {
 func reasons(b *strings.Builder, calls []Call) {
 	n := map[string]int{}
 	for _, c := range calls {
-		for _, why := range slices.Compact(slices.Sorted(slices.Values([]string{c.NoDelay, c.NoData, c.NoBytes}))) {
+		whys := []string{c.NoDelay, c.NoData, c.NoBytes, c.NoDataTime}
+		for _, why := range slices.Compact(slices.Sorted(slices.Values(whys))) {
 			if why != "" {
 				n[why]++
 			}

@@ -3,6 +3,7 @@ package packet
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // request tells the requests on a kept-alive connection apart: client data
@@ -30,6 +31,8 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	if fresh > 0 && fromClient && headers && (c.cur == nil || c.cur.answered && !midRecord) {
 		c.endRequest(false)
 		c.cur = &Call{Client: c.Client, Server: c.Server, Start: p.At, alert: c.tls.closes(s)}
+		line, _, _ := bytes.Cut(s.data, []byte("\r\n"))
+		c.cur.interim.http = bytes.HasSuffix(line, []byte(" HTTP/1.1"))
 		c.cur.NoHandshake = "it belongs to the connection"
 		if c.Partial && len(c.Requests) == 0 {
 			c.cur.refuse("it may have begun before the capture")
@@ -49,6 +52,7 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	t.Packets++
 	t.Bytes += int64(s.frame)
 	t.Payload += fresh
+	r.tick = max(r.tick, p.Tick)
 	if !s.bare() {
 		r.tail = Traffic{}
 	} else {
@@ -89,25 +93,35 @@ func (c *conn) answers(s *segment) bool {
 	if c.tls.state == tlsDone && c.tls.is13 {
 		return c.cli.number(s.ack) >= c.cli.next
 	}
-	return c.tls.state != tlsNone || !interim(s)
+	return c.tls.state != tlsNone || !c.cur.interim.more(c.srv.number(s.seq), s)
 }
 
-// interim says whether a segment holds responses 1xx of HTTP/1.1 and nothing
-// else: "100 Continue", for which a client waits before it sends the body (RFC
-// 9110, section 15.2).
-func interim(s *segment) bool {
-	b := s.data
-	if len(b) < s.payload || len(b) == 0 {
+// An interimWatch follows responses 1xx of HTTP/1.1 at the begin of an answer, such as
+// "100 Continue", for which a client waits before it sends the body (RFC 9110, section 15.2).
+type interimWatch struct {
+	http bool   // the request was of HTTP/1.1
+	next int64  // sequence number, as half counts them; 0: nothing came yet
+	head []byte // of the response under way
+}
+
+const interimBegin = "HTTP/1.1 1"
+
+// more says whether the answer up to and with the next segment of new data holds interim responses and nothing else,
+// perhaps the begin of one.
+func (w *interimWatch) more(from int64, s *segment) bool {
+	if len(s.data) < s.payload || w.next > 0 && from != w.next || len(w.head) > 1<<16 {
 		return false
 	}
-	for len(b) > 0 {
-		end := bytes.Index(b, []byte("\r\n\r\n"))
-		if end < 0 || !bytes.HasPrefix(b, []byte("HTTP/1.1 1")) {
-			return false
+	w.next = from + int64(s.payload)
+	w.head = append(w.head, s.data...)
+	for bytes.HasPrefix(w.head, []byte(interimBegin)) {
+		end := bytes.Index(w.head, []byte("\r\n\r\n"))
+		if end < 0 {
+			return true
 		}
-		b = b[end+4:]
+		w.head = w.head[end+4:]
 	}
-	return true
+	return len(w.head) == 0 || w.http && strings.HasPrefix(interimBegin, string(w.head))
 }
 
 // endRequest keeps the current request, unless it is the closing alert of TLS,

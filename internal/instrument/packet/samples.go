@@ -77,7 +77,8 @@ func (c Capture) Calls(u Unit) []Call {
 		for _, x := range c.Connections {
 			for i, r := range x.Requests {
 				if i == 0 {
-					r.HandshakeBytes, r.HandshakeTime, r.NoHandshake = x.HandshakeBytes, x.HandshakeTime, x.NoHandshake
+					r.HandshakeBytes, r.NoHandshake = x.HandshakeBytes, x.NoHandshake
+					r.HandshakeTime, r.NoHandshakeTime = x.HandshakeTime, x.NoHandshakeTime
 				}
 				calls = append(calls, r)
 			}
@@ -195,7 +196,7 @@ func (c *Call) figure(q measure.Quantity) (v float64, refusal string, has bool) 
 	case Delay:
 		return c.Delay.Seconds(), c.NoDelay, true
 	case DelayToData:
-		return c.DelayToData.Seconds(), c.NoData, true
+		return c.DelayToData.Seconds(), cmp.Or(c.NoData, c.NoDataTime), true
 	case WireBytes:
 		return float64(c.WireBytes()), c.NoBytes, true
 	case WireBytesOut:
@@ -213,7 +214,7 @@ func (c *Call) figure(q measure.Quantity) (v float64, refusal string, has bool) 
 	case HandshakeBytes:
 		return float64(c.HandshakeBytes), c.NoHandshake, true
 	case HandshakeTime:
-		return c.HandshakeTime.Seconds(), c.NoHandshake, true
+		return c.HandshakeTime.Seconds(), cmp.Or(c.NoHandshake, c.NoHandshakeTime), true
 	}
 	return 0, "", false
 }

@@ -63,8 +63,9 @@ func summarizeValues(name, unit string, v []float64) summary {
 	n := len(v)
 	s := summary{Name: name, Unit: unit, N: n, Min: v[0], Max: v[n-1], Median: (v[(n-1)/2] + v[n/2]) / 2}
 	for _, x := range v {
-		s.Mean += x / float64(n)
+		s.Mean += x // whole numbers stay whole
 	}
+	s.Mean /= float64(n)
 	var square float64
 	for _, x := range v {
 		square += (x - s.Mean) * (x - s.Mean)

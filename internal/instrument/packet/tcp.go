@@ -80,7 +80,9 @@ func (a *Analyzer) addTCP(p *Packet, s *segment) {
 			c = a.midway(key, s)
 		}
 	}
-	c.add(p, s, a.mtu(s))
+	if alive := c.add(p, s, a.mtu(s)); alive && a.o.Sizes {
+		a.c.sizes[len(a.c.sizes)-1].bare = true
+	}
 }
 
 func (a *Analyzer) newConn(key pair, s *segment, client, server netip.AddrPort) *conn {
@@ -122,8 +124,8 @@ func (a *Analyzer) midway(key pair, s *segment) *conn {
 	return c
 }
 
-// add takes the next segment.
-func (c *conn) add(p *Packet, s *segment, mtu int) {
+// add takes the next segment. It says whether that only keeps the connection alive.
+func (c *conn) add(p *Packet, s *segment, mtu int) (alive bool) {
 	fromClient := s.src == c.Client
 	h, o := &c.srv, &c.cli
 	if fromClient {
@@ -135,7 +137,9 @@ func (c *conn) add(p *Packet, s *segment, mtu int) {
 	t := c.side(fromClient)
 	t.Packets++
 	t.Bytes += int64(s.frame)
+	c.tick = max(c.tick, p.Tick)
 	c.watch(h, p, s)
+	alive = keepsAlive(h, o, s)
 	if s.ip > mtu || o.mss > 0 && s.payload > o.mss {
 		c.SuperSegments++
 	}
@@ -144,7 +148,7 @@ func (c *conn) add(p *Packet, s *segment, mtu int) {
 	}
 	if s.flags&ackFlag != 0 {
 		o.noteAck(s.ack)
-		if fromClient {
+		if fromClient && !alive {
 			c.lastACK, c.acked = max(c.lastACK, p.At), true
 			c.credit()
 		}
@@ -152,11 +156,14 @@ func (c *conn) add(p *Packet, s *segment, mtu int) {
 	if s.flags&rstFlag != 0 {
 		c.reset(fromClient, h)
 		c.request(p, s, fromClient, 0, false)
-		return
+		return false
 	}
 	fresh, again := c.sequence(h, o, p, s)
 	if fresh > 0 {
 		t.Payload += fresh
+	}
+	if alive {
+		return true
 	}
 	c.handshake(h, p, s, fromClient)
 	c.request(p, s, fromClient, fresh, again)
@@ -164,6 +171,29 @@ func (c *conn) add(p *Packet, s *segment, mtu int) {
 		c.unacked = append(c.unacked, data{c.srv.number(s.seq) + int64(s.payload), p.At, c.cur})
 		c.credit() // the acknowledgement may have been stored first
 	}
+	return false
+}
+
+// keepsAlive says whether a segment of h is a keep-alive probe, or the answer to one of o: it belongs to the
+// connection, but to no request, whether one is under way or not. The probe of a closed window is no keep-alive:
+// data wait for its answer.
+func keepsAlive(h, o *half, s *segment) bool {
+	owed := h.probed
+	h.probed = 0
+	switch {
+	case !h.begun || s.flags&(synFlag|finFlag|rstFlag) != 0 || !o.hasAck || int32(s.ack-o.acked) > 0:
+		return false
+	case h.probe(s, h.number(s.seq)):
+		if o.window == 0 {
+			return false
+		}
+		o.probed++
+		return true
+	case owed > 0 && s.payload == 0:
+		h.probed = owed - 1
+		return true
+	}
+	return false
 }
 
 func (c *conn) reset(fromClient bool, h *half) {
@@ -191,10 +221,9 @@ func (c *conn) watch(h *half, p *Packet, s *segment) {
 		return // identical ACKs are nothing unusual
 	}
 	sig := signature{crc32.ChecksumIEEE(s.body), s.id, s.payload}
-	if h.last == sig && p.At-h.lastAt < time.Millisecond {
+	if h.last.twice(sig, p.At) {
 		c.Duplicates++
 	}
-	h.last, h.lastAt = sig, p.At
 }
 
 // sequence accounts for the segment's sequence numbers. It returns how many
@@ -209,6 +238,9 @@ func (c *conn) sequence(h, o *half, p *Packet, s *segment) (fresh int64, again b
 			h.midway = true
 		}
 	}
+	if h.midway && h.next == 1 && h.number(s.seq) == 2 {
+		h.begin(s.seq-1, 1) // what came before was a keep-alive probe, one below
+	}
 	from := h.number(s.seq)
 	if d := from - h.next; d > math.MaxInt32/2 || d < -math.MaxInt32/2 {
 		c.strays++
@@ -218,7 +250,7 @@ func (c *conn) sequence(h, o *half, p *Packet, s *segment) (fresh int64, again b
 	if s.window == 0 && !syn {
 		c.ZeroWindows++
 	}
-	if !syn && !fin && c.probe(h, s, from) {
+	if !syn && !fin && h.probe(s, from) {
 		c.KeepAlives++
 		return 0, false
 	}
@@ -264,16 +296,6 @@ func (c *conn) sentAgain(h *half, gap, now sighting) bool {
 		return before
 	}
 	return c.rtt > 0 && now.since-gap.since >= c.rtt // Subtle: no sender learns of a loss before a round trip is over
-}
-
-// probe says whether a segment is a keep-alive or a window probe: at most one
-// byte, just before the next one expected, and long acknowledged (RFC 9293,
-// section 3.8.4).
-func (c *conn) probe(h *half, s *segment, from int64) bool {
-	if s.payload > 1 || h.next < 2 || from != h.next-1 {
-		return false
-	}
-	return s.payload == 0 || h.hasAck && h.number(h.acked) >= h.next
 }
 
 // ended says whether the connection was closed, one way or another.
@@ -335,7 +357,8 @@ func (c *conn) doubt() string {
 	case c.bothWays:
 		return "its packets were captured both leaving and arriving; capture one direction"
 	case c.Duplicates > 0:
-		return fmt.Sprintf("the capture has %d duplicate packets; editcap -d removes them", c.Duplicates)
+		return fmt.Sprintf("the capture has duplicate packets (%d of those that carry something); editcap -d removes them",
+			c.Duplicates)
 	case c.simultaneous:
 		return "both ends sent a SYN: neither is the client"
 	case c.strays > 0:

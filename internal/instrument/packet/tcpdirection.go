@@ -15,17 +15,19 @@ type half struct {
 	fin    int64 // number of the FIN; 0: none seen
 	window uint16
 	mss    int // the largest payload this side accepts; 0: not said
+	probed int // keep-alive probes of the other side that are not answered yet
 
-	last     signature
-	lastAt   time.Duration
+	last     lately
 	way      Way
 	iface    int
 	segments int64
 
 	// IPv4 identifications, which some senders count up packet by packet.
 	topID            uint16
-	numbered         bool  // topID is one
-	counted, skipped int64 // steps by one, and others
+	numbered         bool   // topID is one
+	seenIDs          uint64 // of the 64 up to topID, those that were seen; bit 0 is topID
+	counted, skipped int64  // steps by one, and others
+	late             int64  // that came after later ones
 }
 
 // A hole is what was not seen yet below what was.
@@ -56,32 +58,68 @@ func (a sighting) sentBefore(b sighting, counts bool) (before, known bool) {
 	return false, false
 }
 
-// noteID follows the identifications of one direction's packets. A zero is none:
-// Linux begins to count, at any number, after its SYN+ACK.
+// noteID follows the identifications of one direction's packets. One that fills a place left out before is
+// late, and still of a counter. A zero is none, but between 65535 and 1: Linux begins to count, at any number, after
+// its SYN+ACK.
 func (h *half) noteID(id uint16) {
-	switch d := int16(id - h.topID); {
-	case id == 0:
+	d := int16(id - h.topID)
+	behind := min(uint(-int(d)), 64)
+	switch {
+	case id == 0 && h.topID != 0xffff:
 	case !h.numbered:
-		h.topID, h.numbered = id, true
+		h.topID, h.numbered, h.seenIDs = id, true, 1
 	case d == 1:
 		h.counted++
-		h.topID = id
+		h.topID, h.seenIDs = id, h.seenIDs<<1|1
+	case d > 1:
+		h.skipped++
+		h.topID, h.seenIDs = id, h.seenIDs<<min(d, 64)|1
+	case behind < 64 && h.seenIDs>>behind&1 == 0:
+		h.late++
+		h.seenIDs |= 1 << behind
 	default:
 		h.skipped++
-		if d > 0 {
-			h.topID = id
-		}
 	}
 }
 
-// countsIDs says whether nearly all identifications follow each other.
-func (h *half) countsIDs() bool { return h.counted >= 8 && h.skipped*8 <= h.counted }
+// countsIDs says whether nearly all identifications follow each other, and most in order: those of two
+// counters would be late by turns.
+func (h *half) countsIDs() bool {
+	return h.counted >= 8 && h.skipped*8 <= h.counted && h.late*2 <= h.counted
+}
 
 // A signature tells a packet captured twice from one sent twice.
 type signature struct {
 	crc uint32
 	id  uint16
 	len int
+}
+
+// lately are the last packets of one direction, in a ring.
+type lately struct {
+	ring [32]struct {
+		signature
+		at time.Duration
+	}
+	latest int
+}
+
+// twice takes the next packet, and says whether it was captured within the last millisecond already: it follows its
+// copy, or has its identification, which none that is sent again has.
+func (l *lately) twice(sig signature, at time.Duration) (is bool) {
+	for i, x := range l.ring {
+		is = is || x.signature == sig && at-x.at < time.Millisecond && (i == l.latest || sig.id != 0)
+	}
+	l.latest = (l.latest + 1) % len(l.ring)
+	l.ring[l.latest].signature, l.ring[l.latest].at = sig, at
+	return is
+}
+
+// probe says whether a segment is a keep-alive or a window probe: at most one
+// byte, just before the next one expected, when all is acknowledged (RFC 9293,
+// sections 3.8.4 and 3.8.6.1).
+func (h *half) probe(s *segment, from int64) bool {
+	return s.payload <= 1 && h.next >= 2 && from == h.next-1 && h.hasAck && h.number(h.acked) >= h.next
 }
 
 // begin fixes the sequence number that counts as 0.

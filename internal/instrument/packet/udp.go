@@ -21,9 +21,8 @@ type flow struct {
 	supers bool
 	session
 
-	last        signature
+	last        [2]lately
 	lastSrc     netip.AddrPort
-	lastAt      time.Duration
 	seen        bool
 	iface       int
 	ways        [2]Way
@@ -85,8 +84,8 @@ func (a *Analyzer) newFlow(s *segment) *flow {
 	return f
 }
 
-// watch looks for a datagram captured twice: the same bytes again within a
-// millisecond, with nothing of the other side between.
+// watch looks for a datagram captured twice: the same bytes again within a millisecond, with nothing between or with
+// the same identification.
 func (f *flow) watch(p *Packet, s *segment) {
 	i := 0
 	if s.src == f.client {
@@ -99,11 +98,11 @@ func (f *flow) watch(p *Packet, s *segment) {
 		f.doubt = "its datagrams were captured both leaving and arriving; capture one direction"
 	}
 	sig := signature{crc32.ChecksumIEEE(s.body), s.id, s.payload}
-	if f.seen && sig == f.last && f.lastSrc == s.src && p.At-f.lastAt < time.Millisecond {
+	if f.last[i].twice(sig, p.At) && (f.lastSrc == s.src || s.id != 0) {
 		f.doubt = "the capture has duplicate datagrams, or they were sent twice at once; editcap -d removes duplicates"
 	}
 	f.seen, f.iface, f.ways[i], f.waysSeen[i] = true, p.Interface, p.Way, true
-	f.last, f.lastSrc, f.lastAt = sig, s.src, p.At
+	f.lastSrc = s.src
 }
 
 func (a *Analyzer) newUDPCall(f *flow, p *Packet, s *segment, protocol string) *UDPCall {
@@ -125,6 +124,7 @@ func (e *UDPCall) take(p *Packet, s *segment) {
 	t.Packets++
 	t.Bytes += int64(s.frame)
 	t.Payload += int64(s.payload)
+	e.tick = max(e.tick, p.Tick)
 	e.lastACK = max(e.lastACK, p.At) // of a UDP exchange: its last datagram
 }
 

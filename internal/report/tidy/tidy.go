@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -68,6 +69,11 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 	}
 	if err != nil {
 		return stat.Table{}, t.syntax(err)
+	}
+	for i, name := range head {
+		if err := t.utf8(name, fmt.Sprintf("column %d", i+1), 1); err != nil {
+			return stat.Table{}, err
+		}
 	}
 	if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsFunc(s, unprinted) }) {
 		return stat.Table{}, &Error{file, 1, "it is not a table in CSV; save the sheet as CSV"}
@@ -178,8 +184,29 @@ func (t *table) header(head []string) error {
 	return nil
 }
 
+// utf8 refuses text in another encoding: printed, different names would become the same.
+func (t *table) utf8(text, where string, line int) error {
+	for at, c := range text {
+		if c == utf8.RuneError && !strings.HasPrefix(text[at:], "\ufffd") {
+			return &Error{t.file, line, fmt.Sprintf("%s: byte %#x is not UTF-8; convert the table, if it is in Latin-1 with "+
+				"iconv -f latin1 -t utf-8 %s", where, text[at], t.file)}
+		}
+	}
+	return nil
+}
+
 // row takes in one observation.
 func (t *table) row(row []string, line int) error {
+	for i, name := range t.columns.Factors {
+		if err := t.utf8(row[t.by[i]], fmt.Sprintf("factor %q", name), line); err != nil {
+			return err
+		}
+	}
+	if t.blk >= 0 {
+		if err := t.utf8(row[t.blk], fmt.Sprintf("block %q", t.columns.Block), line); err != nil {
+			return err
+		}
+	}
 	y, err := t.value(row[t.y], line)
 	if err != nil {
 		return err

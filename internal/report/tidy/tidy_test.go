@@ -38,6 +38,11 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 				`f.csv:5: y is "q"`},
 		{"overflow", "a,b,rep,y\nx,y,1,1e308\nx,y,1,1.5e308\n",
 			"f.csv: the mean of treatment x y in block 1 is too large to represent"},
+		{"Latin-1", "a,b,rep,y\nx,y,1,2\n\xe4,y,1,2\n\xf6,y,1,2\n",
+			`f.csv:3: factor "a": byte 0xe4 is not UTF-8; convert the table, if it is in Latin-1 with iconv -f latin1 ` +
+				"-t utf-8 f.csv\n" + `f.csv:4: factor "a": byte 0xf6 is not UTF-8`},
+		{"Latin-1 of a block", "a,b,rep,y\nx,y,\xe4,2\n", `f.csv:2: block "rep": byte 0xe4 is not UTF-8`},
+		{"Latin-1 of a name", "a,b,rep,y,\xe4\nx,y,1,2,3\n", `f.csv:1: column 5: byte 0xe4 is not UTF-8`},
 		{"many", "a,b,rep,y\n" + strings.Repeat("x,y,1,bad\n", 50), "there may be more"},
 	} {
 		_, err := Read(strings.NewReader(tt.text), "f.csv", columns)
@@ -52,6 +57,14 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 	if _, err := Read(strings.NewReader("a,y\n1,2\n"), "f.csv", same); err == nil ||
 		!strings.Contains(err.Error(), "at once") {
 		t.Errorf("the response as a factor: got %v", err)
+	}
+}
+
+// TestUTF8IsRead: also the sign that stands for what could not be read, and what is in no column that matters.
+func TestUTF8IsRead(t *testing.T) {
+	got, err := Read(strings.NewReader("a,b,rep,y,note\n\ufffd,ä,ß,2,\xe4\n"), "f.csv", columns)
+	if err != nil || len(got.Rows) != 1 || got.Rows[0].Levels[0] != "\ufffd" || got.Rows[0].Block != "ß" {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
