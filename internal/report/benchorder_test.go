@@ -132,7 +132,7 @@ func TestFewBenchesAreNotFewTrials(t *testing.T) {
 func TestBenchesDifferSoFarOnlyIfTheyDoSoClearly(t *testing.T) {
 	benches := []string{"b1", "b2", "b3"}
 	unclear, clear := 0, 0
-	for times := 1.0; times < 1.3; times += 0.01 {
+	for times := 1.0; times < 2.5; times += 0.05 {
 		r := reportOf(t, fleetOf(t, "", benches, func(at map[string]string, block int) float64 {
 			v := 1e-3 * (1 + 0.03*math.Sin(float64(7*block*len(at["stack"]))))
 			if benches[(block-1)%3] == "b3" && at["stack"] == "soap" {
