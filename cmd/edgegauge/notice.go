@@ -20,13 +20,45 @@ import (
 // some µs for it, and never for whoever reads it.
 type notice struct {
 	*kernel.Notice
-	mu  sync.Mutex
-	now web.LabNotice
+	mu    sync.Mutex
+	now   web.LabNotice
+	ended chan struct{}
 }
 
 func newNotice() (*notice, error) {
-	n, err := kernel.NewNotice(web.NoticeName)
-	return &notice{Notice: n}, err
+	k, err := kernel.NewNotice(web.NoticeName)
+	if err != nil {
+		return nil, err
+	}
+	n := &notice{Notice: k, ended: make(chan struct{})}
+	n.beat()
+	go func() {
+		beats := time.NewTicker(web.BeatEvery)
+		defer beats.Stop()
+		for {
+			select {
+			case <-beats.C:
+				n.beat()
+			case <-n.ended:
+				return
+			}
+		}
+	}()
+	return n, nil
+}
+
+// Close ends it.
+func (n *notice) Close() error {
+	close(n.ended)
+	return n.Notice.Close()
+}
+
+// beat says that this process runs.
+func (n *notice) beat() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.now.Beat = time.Now().UnixMilli()
+	n.write()
 }
 
 func (n *notice) tell(x lab.Progress) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/web"
 )
 
@@ -34,5 +37,31 @@ func TestASearchTellsItsSteps(t *testing.T) {
 		if b, err := kernel.ReadNotice(c.Process.Pid, web.NoticeName); err == nil {
 			said = string(b)
 		}
+	}
+}
+
+// A lab says again and again that it runs, whatever else it has to say.
+func TestALabBeats(t *testing.T) {
+	n, err := newNotice()
+	ok(t, err)
+	defer n.Close()
+	read := func() (x web.LabNotice) {
+		b, err := kernel.ReadNotice(os.Getpid(), web.NoticeName)
+		ok(t, err)
+		ok(t, json.Unmarshal(b, &x))
+		return x
+	}
+	first := read().Beat
+	if first == 0 {
+		t.Fatal("no beat")
+	}
+	n.tell(lab.Progress{Step: "measure"})
+	for end := time.Now().Add(time.Minute); read().Beat == first; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no second beat within a minute")
+		}
+	}
+	if x := read(); x.Step != "measure" {
+		t.Errorf("the beat forgot the step: %+v", x)
 	}
 }

@@ -25,7 +25,10 @@ const (
 type Repeated struct {
 	Contrast
 	Agreement Agreement
-	P         float64 // of the agreement's word, of Differs adjusted by Holm; NaN where there is none
+	// P is that of the agreement's word, of CannotTell that of the word that is nearer; a difference's is adjusted by
+	// Holm. NaN: there is none.
+	P   float64
+	Why Why // of CannotTell: Untested, Waited, Together or Straddles
 }
 
 // A Repetition is how results compare with those that they repeat.
@@ -41,13 +44,14 @@ type Repetition struct {
 	Failed  []Failures
 	NoRatio []string // figures of two treatments that have none, since a value is not above 0
 	Margin  float64  // share within which figures agree
+	Tests   int      // differences that are judged at once
 }
 
 // Repeat sets results against those that they repeat. A figure agrees if it is
 // proven to lie within the margin of the old one, and differs if it is proven to
 // lie outside, Welch on logarithms. Differences are adjusted by Holm over all
-// figures and, apart, over all ratios between treatments, since one is enough for
-// the whole to differ. Agreements are not: the whole agrees only if each figure
+// figures and ratios between treatments, since one is enough for the whole to
+// differ. Agreements are not: the whole agrees only if each figure
 // does, which errs no more often than one of them. On another machine the figures
 // may all differ and the ratios still agree. Where requests failed in either, a time
 // is that of medians among all requests, with those as the slowest.
@@ -56,8 +60,7 @@ func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
 	if err != nil {
 		return Repetition{}, err
 	}
-	out := Repetition{Figures: agreements(shared.Contrasts, confidence, margin), OnlyOld: shared.OnlyOld,
-		OnlyNew: shared.OnlyNew, Gone: shared.Gone, Margin: margin}
+	out := Repetition{OnlyOld: shared.OnlyOld, OnlyNew: shared.OnlyNew, Gone: shared.Gone, Margin: margin}
 	var ratios []Contrast
 	before, none := relative(old)
 	now, too := relative(new)
@@ -68,7 +71,9 @@ func Repeat(old, new []Series, confidence, margin float64) (Repetition, error) {
 	}
 	out.NoRatio = slices.Compact(slices.Sorted(slices.Values(append(none, too...))))
 	judgeChanges(ratios, confidence, margin)
-	out.Ratios = agreements(ratios, confidence, margin)
+	all, n := slices.Concat(shared.Contrasts, ratios), len(shared.Contrasts)
+	judged, tests := agreements(all, confidence, margin)
+	out.Figures, out.Ratios, out.Tests = judged[:n], judged[n:], tests
 	return out, nil
 }
 
@@ -99,24 +104,50 @@ func FailuresDiffer(old, new []Attempts, confidence float64) []Failures {
 	return out
 }
 
-// agreements judges one family of contrasts.
-func agreements(cs []Contrast, confidence, margin float64) []Repeated {
-	out := make([]Repeated, len(cs))
-	inside, outside := make([]float64, len(cs)), make([]float64, len(cs))
+// agreements judges one family of contrasts, of which some have a difference to test: what never varies has none.
+func agreements(cs []Contrast, confidence, margin float64) (out []Repeated, tests int) {
+	inside, alone := make([]float64, len(cs)), make([]float64, len(cs))
 	for i, c := range cs {
-		out[i] = Repeated{Contrast: c, Agreement: CannotTell, P: math.NaN()}
-		inside[i], outside[i] = c.within(margin)
-	}
-	outside = stat.Holm(outside)
-	for i := range out {
-		switch r := &out[i]; {
-		case r.Change == Same || inside[i] < 1-confidence:
-			r.Agreement, r.P = Agrees, inside[i]
-		case outside[i] < 1-confidence:
-			r.Agreement, r.P = Differs, outside[i]
+		if inside[i], alone[i] = c.within(margin); c.Change == Same {
+			alone[i] = math.NaN()
+		}
+		if !math.IsNaN(alone[i]) {
+			tests++
 		}
 	}
-	return out
+	alpha, outside := 1-confidence, stat.Holm(alone)
+	for i, c := range cs {
+		r := Repeated{Contrast: c, Agreement: CannotTell}
+		switch {
+		case c.Change == Same || inside[i] < alpha:
+			r.Agreement, r.P = Agrees, inside[i]
+		case outside[i] < alpha:
+			r.Agreement, r.P = Differs, outside[i]
+		default:
+			if r.P = min(outside[i], inside[i]); math.IsNaN(r.P) {
+				r.P = outside[i]
+			}
+			r.Why = c.whyNot(alone[i], alpha, margin)
+		}
+		out = append(out, r)
+	}
+	return out, tests
+}
+
+// whyNot is why a contrast is not decided, whose difference has such a p by itself.
+func (c Contrast) whyNot(alone, alpha, margin float64) Why {
+	idle := c
+	idle.Allowance = 1
+	inside, outside := idle.within(margin)
+	switch {
+	case math.IsNaN(alone):
+		return Untested
+	case alone < alpha:
+		return Together
+	case inside < alpha || outside < alpha:
+		return Waited
+	}
+	return Straddles
 }
 
 // within are the p of the answers that the ratio lies within the margin of 1, and

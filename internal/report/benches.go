@@ -36,7 +36,14 @@ type BenchPanel struct {
 	OfAll     bool     // medians among all requests are compared, of which some failed
 	Fails     []string // of which treatments more requests failed than of those that they are set against
 
-	many bool // more than two benches
+	many   bool         // more than two benches
+	blocks int          // that are whole
+	among  int          // responses that are judged at once; 0: this one alone
+	holm   float64      // p of the model among them
+	orders []benchOrder // of two treatments each, where benches may differ at all
+	pairs  int          // of treatments
+	turns  float64      // least p of an order that turns, of all pairs, among the responses
+	name   func(treatment int) string
 }
 
 // A BenchContrast sets a treatment against the best of its group, twice; Like has NaN where that is not known. The best
@@ -328,13 +335,15 @@ func (r *Report) judgeBenches(s *store.Store) error {
 			r.Benches.Panels = append(r.Benches.Panels, x)
 		}
 	}
+	r.Benches.judgeAtOnce()
 	r.watchControls()
 	return nil
 }
 
 // benchPanel judges one response; not where nothing varies, as sizes.
 func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
-	x := BenchPanel{Panel: p, Log: true, many: len(r.Benches.Names) > 2}
+	x := BenchPanel{Panel: p, Log: true, many: len(r.Benches.Names) > 2,
+		name: func(i int) string { return r.Treatments[i].Name() }}
 	var cells []*Cell
 	for i := range r.Treatments {
 		if c, ok := r.Cell(i, p.Side, p.Response); ok && c.units != nil {
@@ -396,6 +405,16 @@ func (r *Report) benchPanel(p Panel) (BenchPanel, bool) {
 	if !(float64(x.Model.Error) > 1e-24*size*size) { // nothing varies but rounding
 		return x, false
 	}
+	x.blocks = blocksOf(cells)
+	if float64(x.Model.P) < 1-r.Study.Design.Confidence {
+		x.orders = ordersOf(cells, func(c *Cell, p Point) float64 {
+			if x.Log {
+				return math.Log(lost.value(c, p))
+			}
+			return lost.value(c, p)
+		})
+	}
+	x.pairs = len(cells) * (len(cells) - 1) / 2
 	for _, g := range r.groups() {
 		best, n := -1, 0
 		for i, c := range cells {

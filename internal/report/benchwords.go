@@ -28,6 +28,16 @@ func kindWords(k stat.BenchKind) string {
 
 // Disagreements say for each question of the verdict that benches do not answer it alike.
 func (r *Report) Disagreements() []string {
+	return r.disagreements(func(BenchPanel) float64 { return 1 })
+}
+
+// DisagreementsSoFar are those while a study runs, which is looked at again after each block: each look has its share
+// of the errors, 1/2, 1/6, 1/12, …, which add up to 1.
+func (r *Report) DisagreementsSoFar() []string {
+	return r.disagreements(func(p BenchPanel) float64 { return 1 / float64(p.blocks*(p.blocks+1)) })
+}
+
+func (r *Report) disagreements(share func(BenchPanel) float64) []string {
 	if r.Benches == nil {
 		return nil
 	}
@@ -42,8 +52,13 @@ func (r *Report) Disagreements() []string {
 				if i < 0 || !slices.ContainsFunc(g.treatments, measured) {
 					continue
 				}
-				p, confidence := r.Benches.Panels[i], r.Study.Design.Confidence
-				text := fmt.Sprintf("Benches disagree, %s: %s.", words(q.response), p.agreement(confidence))
+				p := r.Benches.Panels[i]
+				confidence := 1 - (1-r.Study.Design.Confidence)*share(p)
+				head := "Benches differ"
+				if p.turned(confidence) != nil {
+					head = "Benches disagree"
+				}
+				text := fmt.Sprintf("%s, %s: %s.", head, words(q.response), p.agreement(confidence))
 				if p.disagree(confidence) && !slices.Contains(out, text) {
 					out = append(out, text)
 				}
@@ -54,28 +69,54 @@ func (r *Report) Disagreements() []string {
 	return out
 }
 
-func (p BenchPanel) disagree(confidence float64) bool { return float64(p.Model.P) < 1-confidence }
+// p is that of treatment×bench, among all responses that are judged at once.
+func (p BenchPanel) p() float64 {
+	if p.among == 0 {
+		return float64(p.Model.P)
+	}
+	return p.holm
+}
+
+func (p BenchPanel) disagree(confidence float64) bool {
+	return ofBench(p.Response) && p.p() < 1-confidence
+}
 
 // agreement is the test of treatment×bench in words.
 func (p BenchPanel) agreement(confidence float64) string {
 	m := p.Model
-	test := fmt.Sprintf("F(%g, %g) = %s, p = %.2g", m.DF1, m.DF2, significant(float64(m.F)), m.P)
+	test := fmt.Sprintf("F(%g, %g) = %s, p = %.2g", m.DF1, m.DF2, significant(float64(m.F)), p.p())
+	if p.among > 1 {
+		test += fmt.Sprintf(" by Holm over %d responses", p.among)
+	}
+	turned := p.turned(confidence)
 	switch {
+	case !ofBench(p.Response):
+		return "no bench has a part in it: what it differs by is what trials drew"
 	case math.IsNaN(float64(m.P)):
 		return "whether benches rank treatments differently is not known: they have too few treatments in common, or too " +
 			"few blocks"
 	case !p.disagree(confidence):
 		return "no sign that benches rank treatments differently: " + test
-	case m.Driver == "" && p.many:
-		return "benches rank treatments differently: " + test
-	case m.Driver == "":
-		return "the two benches rank treatments differently: " + test
-	case float64(m.PWithout) < 1-confidence:
-		return fmt.Sprintf("benches rank treatments differently (%s), most of all %s; the others do, too (p = %.2g without "+
-			"it)", test, m.Driver, m.PWithout)
+	case turned == nil:
+		text := "the size of the difference depends on the bench"
+		if o := p.widest(); o != nil {
+			text += ": " + p.text(o, false)
+		}
+		return text + " (" + test + "); no sign that the order does"
 	}
-	return fmt.Sprintf("%s ranks treatments differently (%s); no sign that the others do (p = %.2g without it)", m.Driver,
-		test, m.PWithout)
+	is := p.text(turned, true)
+	one := m.Driver == turned.benches[turned.Below] || m.Driver == turned.benches[turned.Above]
+	switch {
+	case !p.many:
+		return fmt.Sprintf("the two benches rank treatments differently: %s (%s)", is, test)
+	case !one:
+		return fmt.Sprintf("benches rank treatments differently: %s (%s)", is, test)
+	case float64(m.PWithout) < 1-confidence:
+		return fmt.Sprintf("benches rank treatments differently, most of all %s: %s (%s); the others differ, too (p = %.2g "+
+			"without it)", m.Driver, is, test, m.PWithout)
+	}
+	return fmt.Sprintf("%s ranks treatments differently: %s (%s); no sign that the others do (p = %.2g without it)",
+		m.Driver, is, test, m.PWithout)
 }
 
 // spreads are the standard deviations of the model: of logarithms, in per cent.

@@ -208,10 +208,10 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	c.within()
 	for _, w := range c.Mean.Warnings {
-		c.Warnings = append(c.Warnings, w.Error())
+		c.Warnings = append(c.Warnings, c.warning(w))
 	}
 	for _, w := range c.Median.Warnings {
-		c.Warnings = append(c.Warnings, "median: "+w.Error())
+		c.Warnings = append(c.Warnings, "median: "+c.warning(w))
 	}
 	means = c.apartFromBenches(means)
 	if far, err := stat.Outliers(means); err == nil && len(far) > 0 {

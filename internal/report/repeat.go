@@ -86,11 +86,6 @@ func (c Repeated) Text(w io.Writer) error {
 		}
 		wrap(&b, "! failed requests: "+f.String()+"; "+not, "  ")
 	}
-	for _, x := range slices.Concat(c.Figures, c.Ratios) {
-		if x.Figure == "median" && x.Doubt != "" {
-			wrap(&b, fmt.Sprintf("! cannot tell of %s: %s", repeatedName(x), x.Doubt), "  ")
-		}
-	}
 	if len(c.Gone) > 0 {
 		wrap(&b, "! not measured again, so the whole does not agree: "+list(c.Gone, mostNames), "  ")
 	}
@@ -101,9 +96,12 @@ func (c Repeated) Text(w io.Writer) error {
 	if c.Fewer != "" {
 		wrap(&b, "! "+c.Fewer, "  ")
 	}
-	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %s confidence, Welch on logarithms; Holm for "+
-		"differences.", c.Agreement(), tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios),
-		100*c.Margin, percentOf(c.Confidence)), "  ")
+	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %s confidence, Welch on logarithms; Holm over %s.", c.Agreement(),
+		tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios), 100*c.Margin,
+		percentOf(c.Confidence), plural.Count(c.Tests, "difference")), "  ")
+	for _, text := range c.undecided() {
+		wrap(&b, text, "  ")
+	}
 	if text := c.held(); text != "" {
 		wrap(&b, text, "  ")
 	}
@@ -118,7 +116,7 @@ func (c Repeated) Text(w io.Writer) error {
 		rows := [][]string{{part.name, "kept", "again", "again/kept", "interval", "p", "answer"}}
 		for _, x := range part.all {
 			rows = append(rows, []string{repeatedName(x), Format(x.Old, x.Unit),
-				Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.P), string(x.Agreement)})
+				Format(x.New, x.Unit), ratioText(x.Ratio.Estimate), ratioRange(x.Ratio), pText(x.P), answerOf(x)})
 		}
 		writeColumns(&b, rows)
 	}
@@ -160,8 +158,14 @@ func (c Repeated) held() string {
 	}
 	a, n = advise.Held(figures)
 	b, m = advise.Held(ratios)
-	return fmt.Sprintf("%s Of those for which no wait for a CPU can explain a difference, %d of %d figures and %d of %d "+
-		"ratios.", text, a, n, b, m)
+	if n+m == 0 {
+		return text + " A wait for a CPU may explain a difference of each of them."
+	}
+	text = fmt.Sprintf("%s Of those for which no wait for a CPU can explain a difference, %d of %d figures", text, a, n)
+	if m > 0 {
+		text += fmt.Sprintf(" and %d of %d ratios", b, m)
+	}
+	return text + "."
 }
 
 // undisturbed leaves out what waiting for a CPU may have changed.
@@ -169,10 +173,65 @@ func undisturbed(all []advise.Repeated) []advise.Repeated {
 	return slices.DeleteFunc(slices.Clone(all), func(r advise.Repeated) bool { return r.Allowance > 1 })
 }
 
-// tallyOf counts the answers: "figures: 3 agree, 1 differs, 2 undecided".
+// tallyOf counts the answers: "figures: 3 agree, 1 shown to differ, 2 undecided".
 func tallyOf(what string, all []advise.Repeated) string {
-	return fmt.Sprintf("%s: %d agree, %d differ, %d undecided", what, advise.Count(all, advise.Agrees),
+	return fmt.Sprintf("%s: %d agree, %d shown to differ, %d undecided", what, advise.Count(all, advise.Agrees),
 		advise.Count(all, advise.Differs), advise.Count(all, advise.CannotTell))
+}
+
+// answerOf is the answer of a row, with what keeps it open.
+func answerOf(x advise.Repeated) string {
+	if x.Agreement != advise.CannotTell {
+		return string(x.Agreement)
+	}
+	return "undecided: " + map[advise.Why]string{advise.Untested: "no test", advise.Waited: "waiting",
+		advise.Together: "Holm", advise.Straddles: "interval"}[x.Why]
+}
+
+// undecided says what those that are undecided may be, and what keeps them so.
+func (c Repeated) undecided() []string {
+	var out, doubts []string
+	var far *advise.Repeated
+	reach := func(x *advise.Repeated) float64 { return max(x.Ratio.Hi, 1/x.Ratio.Lo) }
+	of, allowance, doubted := map[advise.Why]int{}, 1.0, map[string][]string{}
+	all := slices.Concat(c.Figures, c.Ratios)
+	for i := range all {
+		x := &all[i]
+		if x.Agreement != advise.CannotTell {
+			continue
+		}
+		if of[x.Why]++; x.Why == advise.Waited {
+			allowance = max(allowance, x.Allowance)
+		}
+		if x.Why == advise.Untested {
+			if doubted[x.Doubt] == nil {
+				doubts = append(doubts, x.Doubt)
+			}
+			doubted[x.Doubt] = append(doubted[x.Doubt], repeatedName(*x))
+		} else if x.Ratio.Hi > x.Ratio.Lo && (far == nil || reach(x) > reach(far)) {
+			far = x
+		}
+	}
+	if far != nil {
+		out = append(out, fmt.Sprintf("Undecided is not alike: %s may be %s times what was kept.", repeatedName(*far),
+			ratioRange(far.Ratio)))
+	}
+	if n := of[advise.Together]; n > 0 {
+		out = append(out, fmt.Sprintf("Holm (%d): by itself shown to differ, but of %s that are judged at once one would "+
+			"be so by chance too often; more replications decide it.", n, plural.Count(c.Tests, "difference")))
+	}
+	if n := of[advise.Waited]; n > 0 {
+		out = append(out, fmt.Sprintf("Waiting (%d): it would be decided, but programs waited for a CPU, which alone may "+
+			"cause a ratio of up to %.3g; leave the machine alone, and repeat.", n, allowance))
+	}
+	if n := of[advise.Straddles]; n > 0 {
+		out = append(out, fmt.Sprintf("Interval (%d): what agrees and what differs are both in it; more replications "+
+			"narrow it.", n))
+	}
+	for _, d := range doubts {
+		out = append(out, fmt.Sprintf("No test (%d): %s: %s.", len(doubted[d]), list(doubted[d], mostNames), d))
+	}
+	return out
 }
 
 // JSON writes the same; doc/formats.md names the keys.
@@ -190,6 +249,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		RatioCI   stat.Interval    `json:"ratio_ci"`
 		P         stat.Number      `json:"p"`
 		Agreement advise.Agreement `json:"agreement"`
+		Why       advise.Why       `json:"why,omitempty"` // it cannot tell
 		Doubt     string           `json:"doubt,omitempty"`
 	}
 	figures := func(all []advise.Repeated) []figure {
@@ -197,7 +257,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		for _, x := range all {
 			out = append(out, figure{x.Treatment, string(x.Side), x.Response, x.Figure, x.Unit, stat.Number(x.Old),
 				stat.Number(x.New), x.Trials, stat.Number(x.Ratio.Estimate), stat.Interval{x.Ratio.Lo, x.Ratio.Hi},
-				stat.Number(x.P), x.Agreement, x.Doubt})
+				stat.Number(x.P), x.Agreement, x.Why, x.Doubt})
 		}
 		return out
 	}
@@ -216,6 +276,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		Agreement   advise.Agreement `json:"agreement"`
 		Confidence  float64          `json:"confidence"` // of every interval, 0 to 1
 		Margin      float64          `json:"margin"`
+		Tests       int              `json:"differences_tested"`
 		Differences []string         `json:"setup_differences"`
 		Fewer       string           `json:"fewer_replications,omitempty"`
 		Figures     []figure         `json:"figures"`
@@ -228,7 +289,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		NoRatio     []string         `json:"no_ratio"`           // of two treatments: a value is not above 0
 		Failed      []string         `json:"failed_requests"`    // of treatments, of which more or less failed than before
 		Warnings    []string         `json:"warnings"`
-	}{c.Like, c.Agreement(), c.Confidence, c.Margin, orEmpty(c.Differences), c.Fewer, figures(c.Figures),
+	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(c.Differences), c.Fewer, figures(c.Figures),
 		figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone),
 		orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
 }

@@ -163,11 +163,16 @@ func (c Comparison) Beyond(bound float64) (above, below float64) {
 }
 
 // Between returns two p values: of the answer that the true difference or
-// ratio lies within (lo, hi), by two one-sided tests, and that it lies outside.
+// ratio lies within (lo, hi), by two one-sided tests, and that it lies outside:
+// the chance of an estimate so far off on either side, if the truth were the
+// nearer bound. On one side of both bounds that is hardly more than one tail.
 func (c Comparison) Between(lo, hi float64) (inside, outside float64, err error) {
 	above, _ := c.Beyond(hi)
 	_, below := c.Beyond(lo)
 	outside = min(above, below)
+	if c.se > 0 && outside < 1 {
+		outside = (c.Against(lo) + c.Against(hi)) / 2
+	}
 	e, err := c.Equivalent(lo, hi)
 	switch {
 	case err == nil:

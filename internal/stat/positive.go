@@ -49,13 +49,24 @@ func (s Summary) positive(logarithm bool, sd float64) Summary {
 	} else {
 		s.Lo, s.Method = 0, "mean of trial means, t interval from 0"
 	}
-	if sd < s.Center/2 { // it is t with so few degrees of freedom that is wide
-		s.Warnings = append(s.Warnings, fmt.Errorf("%d trials are too few: the interval of their mean says little more than "+
-			"the order of magnitude, though they spread by %.2g %% only; run more trials", s.N, 100*sd/s.Center))
-		return s
-	}
-	s.Warnings = append(s.Warnings,
-		fmt.Errorf("%s that spread so much do not tell the mean: its interval says little more than the order of "+
-			"magnitude, if that; run more trials, and look at them", plural.Count(s.N, "trial")))
+	s.Warnings = append(s.Warnings, WideMean{s.N, sd / s.Center})
 	return s
 }
+
+// A WideMean warns of an interval that says little of a mean, which N values have that spread by a share of it.
+type WideMean struct {
+	N      int
+	Spread float64
+}
+
+// Words are those of the warning, where values are so many of what is counted, and more may be had so.
+func (w WideMean) Words(counted, more string) string {
+	if w.Spread < 0.5 { // it is t with so few degrees of freedom that is wide
+		return fmt.Sprintf("%s are too few: the interval of their mean says little more than the order of magnitude, though "+
+			"they spread by %.2g %% only; %s", counted, 100*w.Spread, more)
+	}
+	return fmt.Sprintf("%s that spread so much do not tell the mean: its interval says little more than the order of "+
+		"magnitude, if that; %s, and look at them", counted, more)
+}
+
+func (w WideMean) Error() string { return w.Words(plural.Count(w.N, "trial"), "run more trials") }

@@ -118,6 +118,12 @@ func TestBeyondAndBetween(t *testing.T) {
 	if in, out, err := up.Between(3, 4); err != nil || in < 0.5 || out > 0.01 {
 		t.Errorf("outside: %v, %v, %v", in, out, err)
 	}
+	if _, out, err := up.Between(2.2, 2.21); err != nil || out != (up.Against(2.2)+up.Against(2.21))/2 {
+		t.Errorf("beyond a narrow range: %v, %v; both tails of the nearer bound", out, err)
+	}
+	if _, out, err := up.Between(2.2, 1e9); err != nil || out > 0.51*up.Against(2.2) {
+		t.Errorf("beyond a wide range: %v, %v; hardly more than the tail of the nearer bound", out, err)
+	}
 	if in, out, err := flat.Between(1.9, 2.1); err != nil || in != 0 || out != 1 {
 		t.Errorf("no spread, inside: %v, %v, %v", in, out, err)
 	}

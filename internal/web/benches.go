@@ -108,7 +108,7 @@ func (x *agreements) of(p place, valid int) []string {
 	if s, err := p.store(true); err == nil {
 		defer s.Close()
 		if r, err := report.ReadUnverified(s); err == nil { // what is wrong the report's page says
-			a.lines = r.Disagreements()
+			a.lines = r.DisagreementsSoFar()
 		}
 	}
 	if x.known == nil {

@@ -134,7 +134,7 @@ func TestNowSaysWhoFails(t *testing.T) {
 		}
 		body := get(t, served(t, Options{Folders: []string{dir}}), "/now/").Body.String()
 		for what, want := range map[string]bool{" · 2 % failed, not in it</td></tr>": fails, "failed, not in it": fails,
-			"b1 ranks treatments differently": !fails} {
+			"So far: Benches differ, RTT: the size of the difference depends on the bench": !fails} {
 			if strings.Contains(body, what) != want {
 				t.Errorf("%v fail: the page says %q: %v", fails, what, !want)
 			}

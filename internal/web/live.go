@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // NoticeName is the name of the notice that a lab keeps of what it does (kernel.Notice).
@@ -24,6 +26,7 @@ type LabNotice struct {
 	Step  string                   `json:"step,omitempty"`  // of the trial, in words
 	Watts map[measure.Side]float64 `json:"watts,omitempty"` // the mean power of the last half second
 	At    int64                    `json:"at,omitempty"`    // when Watts was told last, in ms since 1970
+	Beat  int64                    `json:"beat,omitempty"`  // when the lab ran last, likewise, to within BeatEvery
 	// Devices is how the devices of the current trial are; nil: it has none, or they wait.
 	Devices *population.State `json:"devices,omitempty"`
 	// Benches are those that share the study, MoreBenches how many are not listed.
@@ -51,6 +54,20 @@ const (
 	mostPoints = 60
 	tooOld     = 3 * time.Second
 )
+
+// BeatEvery is how often a lab says that it runs.
+const BeatEvery = time.Second
+
+// silent says for how long a lab has not run, if it tells that at all; empty: it runs.
+func (n LabNotice) silent(now time.Time) string {
+	age := now.Sub(time.UnixMilli(n.Beat))
+	if n.Beat == 0 || age <= tooOld+BeatEvery {
+		return ""
+	}
+	return fmt.Sprintf("Nothing has been heard of its lab for %s: a signal or a pause stopped it, or it gets no CPU. "+
+		"What stands here is as it was then; it goes on, or stops if it was told to, once it runs again.",
+		study.DurationText(age.Truncate(time.Second)))
+}
 
 // renew reads what the lab of a place says.
 func (c *labCourse) renew(p place, busy float64) (n LabNotice) {

@@ -222,6 +222,51 @@ func TestLargeResultsOpenFromTheLedger(t *testing.T) {
 	}
 }
 
+// The phases of a trial are all that its requests recorded, and not those alone that the study asks for.
+func TestATrialShowsAllPhases(t *testing.T) {
+	dir := t.TempDir()
+	kept, plan, err := fabricated.Create(filepath.Join(dir, "few/001"), []byte("study: few\nservice: monitor\n"+
+		"stack: rest-json\nrequests: 50\ndesign: {replications: 2, seed: 1}\nresponses: [rtt, total_time]\n"))
+	ok(t, err)
+	for _, x := range plan.Trials {
+		a, err := kept.Begin(x.ID)
+		ok(t, err)
+		var results []store.Result
+		for _, side := range []measure.Side{measure.Client, measure.Server} {
+			w, err := a.Exchanges(side)
+			ok(t, err)
+			for i := range 50 {
+				at := time.Duration(i) * time.Millisecond
+				e := measure.Exchange{Seq: uint64(i + 1), Serialization: 2000, Deserialization: 4000, Total: 106000}
+				if side == measure.Client {
+					e.Due, e.Sent, e.Done = at, at+2000, at+102000
+				} else {
+					e.Processing = 5000
+				}
+				ok(t, w.Append([]measure.Exchange{e}))
+			}
+			ok(t, w.Close())
+			for name, v := range map[string]float64{"rtt": 1e-4, "total_time": 1.06e-4} {
+				if name == "total_time" || side == measure.Client {
+					results = append(results, store.Result{Side: side, Response: name, Unit: "s", N: 50, Mean: v, SD: v / 10,
+						Median: v, P95: v, Min: v, Max: v, Method: store.Measured})
+				}
+			}
+		}
+		ok(t, a.Commit(results, nil))
+	}
+	ok(t, kept.Close())
+	s := served(t, Options{Folders: []string{dir}})
+	body := shows(t, s, "/r/"+id(t, s, "few/001")+"/t/1/")
+	for _, want := range []string{`Mean phases at the client, by its own clock: serialization [^;]+; request and response ` +
+		`on their way \(RTT\) [^;]+; deserialization [^;]+; total `,
+		`Mean phases at the server, by its own clock: deserialization [^;]+; processing [^;]+; serialization [^;]+; total `} {
+		if !regexp.MustCompile(want).MatchString(body) {
+			t.Errorf("no %s in %s", want, regexp.MustCompile("Mean phases at the [^<]*").FindAllString(body, -1))
+		}
+	}
+}
+
 // A trial and its requests: figures of the files, packets of the right request.
 func TestTrialAndRequest(t *testing.T) {
 	s := served(t, Options{Folders: []string{house(t)}})

@@ -34,8 +34,12 @@ type liveView struct {
 func (v liveView) Says() string {
 	var parts []string
 	for _, r := range v.Running {
-		parts = append(parts, fmt.Sprintf("%s: %d of %d trials valid, %s invalid", r.Study, r.Valid, r.Total,
-			plural.Count(r.Refused, "attempt")))
+		said := fmt.Sprintf("%s: %d of %d trials valid, %s invalid", r.Study, r.Valid, r.Total,
+			plural.Count(r.Refused, "attempt"))
+		if r.Silent != "" {
+			said += ", nothing heard of its lab"
+		}
+		parts = append(parts, said)
 	}
 	for _, r := range v.Ended {
 		parts = append(parts, r.Study+" has ended")
@@ -65,6 +69,7 @@ type running struct {
 	Unknown                       string // a figure that takes more benches or blocks, and why; empty: none does
 	Without                       string // why there are no figures so far; empty: there are
 	Stopping                      bool   // it was asked to
+	Silent                        string // for how long nothing was heard of its lab; empty: it runs
 	Resumes                       bool   // it has ended, and a page goes on with it
 	Live                          []liveRow
 	Benches                       []benchRow
@@ -194,6 +199,9 @@ func (s *Server) live(w *watch, step stepOf, over bool) liveView {
 		}
 		said := c.renew(p, busy)
 		shown.Step, shown.Live = said.Step, c.rows()
+		if shown.Silent = said.silent(time.Now()); shown.Silent != "" {
+			shown.Left = ""
+		}
 		shown.Benches, shown.MoreBenches = heardOf(r.Benches, said.Benches, said.MoreBenches), said.MoreBenches
 		if len(r.Benches) > 1 {
 			shown.Disagree = s.agreed.of(p, r.Valid)

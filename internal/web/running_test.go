@@ -216,6 +216,38 @@ func TestNowShowsTheNotice(t *testing.T) {
 	}
 }
 
+// Of a lab that does not run it is said since when nothing was heard of it, whether it was told to stop or not, and no
+// time is left.
+func TestNowSaysThatALabIsSilent(t *testing.T) {
+	l := underWay(t, 3)
+	l.conduct(2)
+	s := served(t, Options{Folders: []string{l.dir}})
+	n, err := kernel.NewNotice(NoticeName)
+	ok(t, err)
+	defer n.Close()
+	for _, tt := range []struct {
+		what   string
+		age    time.Duration
+		silent bool
+	}{{"it beats", 0, false}, {"a minute ago", time.Minute, true}, {"a lab that tells no beats", -1, false}} {
+		x := LabNotice{Step: "measure"}
+		if tt.age >= 0 {
+			x.Beat = time.Now().Add(-tt.age).UnixMilli()
+		}
+		b, err := json.Marshal(x)
+		ok(t, err)
+		n.Write(b)
+		body := get(t, s, "/now/").Body.String()
+		if said := strings.Contains(body, "Nothing has been heard of its lab for 1m"); said != tt.silent ||
+			strings.Contains(body, "Nothing has been heard") != tt.silent {
+			t.Errorf("%s: silent %v", tt.what, said)
+		}
+		if left := strings.Contains(body, "<dt>left</dt>"); left == tt.silent {
+			t.Errorf("%s: a time is left: %v", tt.what, left)
+		}
+	}
+}
+
 // Of more trials than marks each mark shows the one of its trials to look at first.
 func TestStripIsBounded(t *testing.T) {
 	trials := make([]store.TrialState, 2500)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"path"
@@ -319,7 +318,10 @@ func (t *trialAt) side(side measure.Side) (sideView, error) {
 		return sideView{}, err
 	}
 	defer c.Close()
-	v := sideView{Side: side, Requests: c.Rows(), Failed: c.Rows() - c.Answered(), Phases: t.phases(side)}
+	v := sideView{Side: side, Requests: c.Rows(), Failed: c.Rows() - c.Answered()}
+	if v.Phases, err = phases(side, c); err != nil {
+		return v, err
+	}
 	var values []int64
 	for _, name := range drawnFields[side] {
 		f, _ := measure.FindField(name)
@@ -368,14 +370,21 @@ func (t *trialAt) slowest(c *store.Columns, f *measure.Field, values []int64) ([
 	return out, nil
 }
 
-// phases draws the means of a trial's phases in their order, by that side's clock.
-func (t *trialAt) phases(side measure.Side) *report.Picture {
-	mean := func(response string) float64 {
-		p, ok := t.PointOf(t.state.ID, t.treatment, side, response)
-		if !ok {
-			return math.NaN()
+// phases draws the means of all phases that a side's answered requests recorded, whichever the study asks for, in their
+// order and by that side's clock.
+func phases(side measure.Side, c *store.Columns) (*report.Picture, error) {
+	var values []int64
+	mean := func(field string) (float64, error) {
+		f, _ := measure.FindField(field)
+		var err error
+		if values, err = c.Read(values[:0], field); len(values) == 0 || errors.Is(err, store.ErrNoData) {
+			return 0, nil
 		}
-		return p.Mean
+		sum := 0.0
+		for _, v := range values {
+			sum += float64(v)
+		}
+		return sum / float64(len(values)) * f.Scale(), err
 	}
 	order := []string{"serialization", "connection", "rtt", "deserialization"}
 	if side == measure.Server {
@@ -384,19 +393,26 @@ func (t *trialAt) phases(side measure.Side) *report.Picture {
 	var bars []report.Bar
 	at := 0.0
 	for _, name := range order {
-		if d := mean(name); d > 0 {
+		d, err := mean(name)
+		if err != nil {
+			return nil, err
+		}
+		if d > 0 {
 			bars = append(bars, report.Bar{Name: phaseName(name), From: at, To: at + d, Class: "fig-phase"})
 			at += d
 		}
 	}
-	if d := mean("total_time"); d > 0 {
+	switch d, err := mean("total"); {
+	case err != nil:
+		return nil, err
+	case d > 0:
 		bars = append(bars, report.Bar{Name: "total", From: 0, To: d, Class: "fig-whole"})
 	}
 	if len(bars) == 0 {
-		return nil
+		return nil, nil
 	}
 	p := report.Waterfall("phases-"+string(side), fmt.Sprintf("Mean phases at the %s, by its own clock", side), bars)
-	return &p
+	return &p, nil
 }
 
 // phaseName says what an RTT is for the reader of a waterfall.
