@@ -26,14 +26,14 @@ func searched(dir string) string {
 		return ""
 	}
 	text, err := kernel.ReadFile(filepath.Join(dir, AnswerFile), mostAnswer)
-	if found := answerOf(text); n.Ended && err == nil && found != "" {
+	if found := answerOfSearch(text); n.Ended && err == nil && found != "" {
 		return found
 	}
 	return "The search for the server's capacity has not ended; the same command again resumes it."
 }
 
-// answerOf is the headline of a Capacity's JSON, on a line; empty: it has none.
-func answerOf(text []byte) string {
+// answerOfSearch is the headline of a Capacity's JSON, on a line; empty: it has none.
+func answerOfSearch(text []byte) string {
 	var answer struct{ Says []string }
 	if json.Unmarshal(text, &answer) != nil || len(answer.Says) == 0 {
 		return ""

@@ -13,7 +13,7 @@ func FuzzAnswerOf(f *testing.F) {
 	f.Add([]byte(`{"says":[]}`))
 	f.Add([]byte(`{"says":[1]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if got := answerOf(text); strings.ContainsAny(got, "\n\r\x1b") || !utf8.ValidString(got) {
+		if got := answerOfSearch(text); strings.ContainsAny(got, "\n\r\x1b") || !utf8.ValidString(got) {
 			t.Fatalf("%q became %q", text, got)
 		}
 	})
