@@ -88,6 +88,9 @@ func (s *Store) openLedger() error {
 		// FULL: with a log and NORMAL, a power cut could forget trials that were committed.
 		s.db, err = sql.Open("sqlite", dsn(path, "busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)",
 			"foreign_keys(1)", untrusted, heapLimit))
+		if err == nil {
+			s.ledger, err = os.Stat(path)
+		}
 	} else {
 		s.db, err = s.openForReading(path)
 	}
@@ -221,7 +224,20 @@ func (s *Store) change(f func(*sql.Tx) error) error {
 	if s.together != nil {
 		return s.word(f(s.together))
 	}
-	return s.word(transact(s.db, f))
+	if err := transact(s.db, f); err != nil {
+		return s.word(err)
+	}
+	return s.inPlace()
+}
+
+// inPlace is the error of a ledger that is no longer the file that was opened: SQLite goes on writing to what nobody
+// will find.
+func (s *Store) inPlace() error {
+	if now, err := os.Stat(filepath.Join(s.dir, ledgerFile)); err == nil && os.SameFile(now, s.ledger) {
+		return nil
+	}
+	return fail(ErrMissing, "%s/%s was removed, or another put in its place, while it was written: what it said of "+
+		"trials is lost; restore it from a copy, or run the study into a new directory", s.dir, ledgerFile)
 }
 
 // Together makes all changes of f one transaction: many times quicker, but a crash

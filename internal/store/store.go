@@ -66,10 +66,11 @@ type Level struct{ Factor, Text string }
 type Store struct {
 	dir        string
 	db         *sql.DB
-	lock       *os.File // nil when read-only
-	benches    bool     // the ledger has columns for benches: older ones have not
-	incomplete bool     // it has a table of lacking trials
-	scratch    string   // a copy of a ledger that could not be opened in place
+	ledger     os.FileInfo // the file that was opened for writing
+	lock       *os.File    // nil when read-only
+	benches    bool        // the ledger has columns for benches: older ones have not
+	incomplete bool        // it has a table of lacking trials
+	scratch    string      // a copy of a ledger that could not be opened in place
 	create     func(path string) (diskFile, error)
 	syncDir    func(dir string) error
 	mu         sync.Mutex
