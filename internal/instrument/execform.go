@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -106,7 +107,28 @@ func csvHeader(line string) (form, error) {
 	return f, nil
 }
 
-var errLine = errors.New("no readings")
+var (
+	errLine  = errors.New("not a value for each column")
+	errTime  = errors.New("no time t, as the clock of the description asks for, or none that can be")
+	errPower = errors.New("no W, nor V and A")
+	errCount = errors.New("no J, which a cumulative meter counts")
+)
+
+// understood says in words why a line is no reading.
+func understood(err error) string {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	var number *strconv.NumError
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("%s is a %s and not a number", kind.Field, kind.Value)
+	case errors.As(err, &kind), errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return "not an object in JSON"
+	case errors.As(err, &number):
+		return fmt.Sprintf("%q is not a number", number.Num)
+	}
+	return err.Error()
+}
 
 // parse reads one line.
 func (f form) parse(b []byte) (execLine, error) {
@@ -123,13 +145,16 @@ func (f form) parse(b []byte) (execLine, error) {
 	}
 	if f.clock != clockNone {
 		if !(math.Abs(t) < 9e9) {
-			return l, errLine
+			return l, errTime
 		}
 		l.t = seconds(t)
 	}
 	power := l.fill().watts
-	if f.kind == energy.Cumulative && math.IsNaN(l.joules) || f.kind != energy.Cumulative && math.IsNaN(power) {
-		return l, errLine
+	switch {
+	case f.kind == energy.Cumulative && math.IsNaN(l.joules):
+		return l, errCount
+	case f.kind != energy.Cumulative && math.IsNaN(power):
+		return l, errPower
 	}
 	if f.kind != energy.Cumulative {
 		l.joules = math.NaN()

@@ -128,7 +128,7 @@ func (m *execMeter) learnInterval(ctx context.Context) error {
 	m.mu.Unlock()
 	for ended := false; ; {
 		m.mu.Lock()
-		n, interval := len(r.lines), r.interval()
+		n, interval, thrown := len(r.lines), r.interval(), r.q.Thrown
 		if n >= 6 && interval > 0 {
 			m.watch, m.facts.Interval = nil, interval
 		}
@@ -140,8 +140,12 @@ func (m *execMeter) learnInterval(ctx context.Context) error {
 		case ended && err != nil:
 			return err
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s does not declare its rate, and printed %d readings in 10 s; make it declare "+
-				"\"rate\"", m.argv[0], n)
+			err := fmt.Errorf("%s does not declare its rate, and printed %d readings in 10 s; make it declare \"rate\"",
+				m.argv[0], n)
+			if n == 0 && thrown != "" {
+				err = fmt.Errorf("%s printed no reading in 10 s that can be used; the first line: %s", m.argv[0], thrown)
+			}
+			return err
 		}
 		select {
 		case <-m.done:
@@ -238,6 +242,7 @@ func (m *execMeter) Observe(ctx context.Context, emit func(measure.Sample)) erro
 	m.mu.Unlock()
 	at, err := r.times(m.form.clock)
 	m.q = r.q
+	m.q.Apart = r.twice.apart(m.facts.Resolution)
 	if err == nil {
 		r.emit(m.form, m.facts.Interval, at, emit)
 	}
@@ -285,6 +290,7 @@ type execRecord struct {
 	q       MeterStats
 	lines   []execLine
 	same    repeats
+	twice   twice
 	dropped bool // the last reading
 }
 
@@ -308,15 +314,19 @@ func (r *execRecord) take(f form, b []byte, arrived time.Time) {
 	switch {
 	case err != nil:
 		r.q.Garbage++
+		r.q.throw(b, understood(err))
 		return
 	case !l.fill().sane():
 		r.q.Impossible++
+		r.q.throw(b, fmt.Sprintf("a supply has %g V, %g A and %g W at most; V, A and W are without prefixes", supplyVolts,
+			supplyAmps, supplyWatts))
 		r.dropped = true
 		return
 	case f.clock != clockNone && len(r.lines) > 0 && l.t < r.lines[len(r.lines)-1].t:
 		r.q.Steps++
 		return
 	}
+	r.twice.see(l.reading)
 	l.reading = l.fill()
 	if f.kind == energy.Cumulative && len(r.lines) > 0 && l.joules < r.lines[len(r.lines)-1].joules {
 		r.q.Backwards++

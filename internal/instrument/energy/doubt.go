@@ -31,6 +31,7 @@ var Words = map[string]string{
 	"garbage":    "some bytes or lines of the meter were garbage",
 	"impossible": "readings that no supply can give were discarded",
 	"over_range": "readings out of the meter's range were discarded",
+	"apart":      "volts times amperes are not the watts that the meter says beside them; the watts are taken",
 	"failed":     "some attempts to read the meter failed",
 }
 
