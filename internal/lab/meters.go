@@ -294,6 +294,8 @@ func (m *meters) settle(s *meterSession, window energy.Window) error {
 	}
 	m.addEnergy(s.side, e.Gross, e.Net, e.MeanPower, method)
 	m.findings.note(string(s.side)+"_energy_error", "J", e.NetError)
+	m.findings.note(string(s.side)+"_energy_unseen", "J", e.Unseen.Net)
+	m.findings.note(string(s.side)+"_gross_unseen", "J", e.Unseen.Gross)
 	m.findings.note(string(s.side)+"_idle_power", "W", e.Idle)
 	m.findings.note(string(s.side)+"_idle_moved", "J", e.Moved)
 	return m.keepDoubts(s, e)
@@ -315,7 +317,7 @@ func (m *meters) keepDoubts(s *meterSession, e energy.TrialEnergy) error {
 		"meter": s.spec, "method": e.Method, "from_s": e.From.Seconds(), "to_s": e.To.Seconds(), "gross_J": e.Gross,
 		"net_J":  e.Net,
 		"mean_W": e.MeanPower, "idle_W": e.Idle, "idle_moved_J": e.Moved, "error_J": e.Error, "net_error_J": e.NetError,
-		"doubts": doubts,
+		"unseen_J": e.Unseen.Gross, "net_unseen_J": e.Unseen.Net, "doubts": doubts,
 	}, "", "  ")
 	if err == nil {
 		err = m.attempt.Keep("energy-"+string(s.side)+".json", b)

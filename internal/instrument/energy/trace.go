@@ -70,6 +70,8 @@ type Facts struct {
 type Trace struct {
 	Facts
 	Segments []Segment
+
+	counted float64 // J, the largest that a counter showed, whatever its sign
 }
 
 // late is how many intervals may lie between two instantaneous readings that are taken as
@@ -127,6 +129,7 @@ func (t *Trace) add(follows bool, last, r measure.Sample) {
 			t.put(last.At+since/2, r.At, r.Value)
 		}
 	case Cumulative:
+		t.counted = max(t.counted, math.Abs(r.Value))
 		if follows && since > 0 {
 			t.put(last.At, r.At, (r.Value-last.Value)/since.Seconds())
 		}

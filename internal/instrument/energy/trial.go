@@ -77,6 +77,7 @@ type TrialEnergy struct {
 	Moved     float64 // J, by how much idle power behind the trial was above that before, over its length; 0: not known
 	Error     float64 // J, half-width that the meter's interval, noise and step account for; not its calibration
 	NetError  float64 // J, the same for Net, with what idle power may have done unseen; NaN without idle
+	Unseen    Unseen
 	Method    Method
 	Doubts    []error // travel with the figures
 }
@@ -153,6 +154,7 @@ func clipped(t Trace, w Window) (TrialEnergy, error) {
 	r := TrialEnergy{Window: w, Gross: gross, MeanPower: gross / w.Length().Seconds(), Method: Clipped,
 		Net: math.NaN(), Idle: math.NaN(), NetError: math.NaN()}
 	sd, _ := t.spread(w)
+	r.Unseen = Unseen{Gross: t.stepError(sd, w.Length()), Net: math.NaN()}
 	r.Error = t.edgeError(w.From) + t.edgeError(w.To) + t.stepError(sd, w.Length())
 	if r.Error > 0.02*math.Abs(gross) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
@@ -200,7 +202,7 @@ func (f Facts) stepError(noise float64, length time.Duration) float64 {
 }
 
 // excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
-// gross = net + idle · length(window).
+// gross = net + idle · length(window), within what the readings of the window allow.
 func excess(t Trace, w Window, idle base) (TrialEnergy, error) {
 	wide, missed := w.Widen(t.Margin()), t.outside()
 	if missed >= w.Length() {
@@ -211,12 +213,22 @@ func excess(t Trace, w Window, idle base) (TrialEnergy, error) {
 	if err != nil {
 		return TrialEnergy{}, fmt.Errorf("%w (the trial and %v of idle on both sides)", err, t.Margin())
 	}
-	r := TrialEnergy{Window: w, Idle: idle.Power, Moved: idle.moved * w.Length().Seconds(), Method: Excess}
-	r.Net = sum - idle.Power*wide.Length().Seconds()
-	r.Gross = r.Net + idle.Power*w.Length().Seconds()
-	r.MeanPower = r.Gross / w.Length().Seconds()
-	step := math.Abs(r.MeanPower-idle.Power) * w.Length().Seconds() / (w.Length() - missed).Seconds() // had it been missed
-	r.Error = t.netError(idle.slowNoise(), idle.err, step, wide.Length()) + 2*t.stepError(idle.Noise, w.Length())
+	r := TrialEnergy{Window: w, Idle: idle.Power, Method: Excess}
+	rounding := t.rounding(wide, idle.Idle)
+	idle.moved = told(idle.moved, 2*rounding/wide.Length().Seconds())
+	r.Moved = idle.moved * w.Length().Seconds()
+	r.Net = told(sum-idle.Power*wide.Length().Seconds(), rounding)
+	least, most := t.allowed(w)
+	r.Gross = min(max(r.Net+idle.Power*w.Length().Seconds(), least), most)
+	r.MeanPower = told(r.Gross/w.Length().Seconds(), rounding/w.Length().Seconds())
+	step := math.Abs(r.Net) / (w.Length() - missed).Seconds() // had it been missed
+	coarse, outside := t.stepError(idle.Noise, w.Length()), step*missed.Seconds()
+	r.Unseen = Unseen{Gross: rounding + coarse + outside}
+	if low, high := t.around(wide, 0); low == high && r.Net == 0 && t.Resolution == 0 {
+		coarse = math.Abs(low) / 2 * w.Length().Seconds() // one value, and nobody knows how coarse it is
+	}
+	r.Unseen.Net = rounding + 2*coarse + outside
+	r.Error = math.Hypot(t.netError(idle.slowNoise(), idle.err, step, wide.Length()), rounding) + 2*coarse
 	moved := 2 * idle.unknown() * wide.Length().Seconds()
 	r.NetError = math.Hypot(r.Error, moved)
 	if r.Net >= -r.NetError && r.Error > 0.02*math.Abs(r.Net) {
