@@ -46,6 +46,7 @@ type Estimate struct {
 	waiting float64 // as Series.Waiting, where the trials were starved
 	units   bool    // as Series.Units
 	ticks   bool    // as Series.Ticks
+	unseen  float64 // as Series.Unseen
 	exact   bool    // as Series.exact
 }
 
@@ -306,8 +307,8 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 		if err != nil {
 			return nil, err
 		}
-		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit, Center: m,
-			Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units,
+		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit,
+			Center: m.Hiding(s.Unseen), unseen: s.Unseen, Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units,
 			ticks: s.Ticks, exact: s.exact()}
 		if s.Starved() {
 			f.waiting = s.Waiting
@@ -418,6 +419,10 @@ func judgeChecks(cs []Candidate, confidence float64) {
 				v, doubt = stat.Undecided, is
 			}
 		}
+		if v == stat.Undecided && claims[i].Contrast.Hides(0) {
+			doubt = "what the meter reads may be off by more than that in all trials alike, by its resolution or by rounding; " +
+				"batch more requests, or take a finer meter"
+		}
 		if v == stat.Undecided && claims[i].Contrast.Follows() {
 			doubt = "its trials follow each other, as on a machine that drifts, and tell less than so many would; measure " +
 				"again on a quieter machine"
@@ -448,7 +453,7 @@ func (f Estimate) over(bound, confidence float64) (c stat.Comparison, err error)
 	if err == nil && f.ticks {
 		c = c.OfTicks(f.Values, nil)
 	}
-	return c, err
+	return c.Hiding(f.Values, nil, f.unseen, 0), err
 }
 
 // waitingExplains reports whether the verdict on a figure would turn if programs had not waited for a

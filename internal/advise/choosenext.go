@@ -45,9 +45,9 @@ func (c *Choice) noise(all []Series) {
 		})
 		x.Odd = !byMedian(c.Objectives[0].Term, x.Objectives[0].units) && x.odd(c.Objectives[0].Maximize)
 		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
-		x.Same = x.Noise && !x.Slowed && !x.Odd && !x.Turned &&
+		x.Same = x.Noise && !x.Slowed && !x.Odd && !x.Turned && !r.Hides(r.Even()) &&
 			SameFigure(x.Objectives[0].Center.Center, best.Objectives[0].Center.Center)
-		if x.Noise && pairs.Log && !x.waited && !x.slight() {
+		if x.Noise && pairs.Log && !x.waited && !x.slight() && !r.Hides(r.Even()) {
 			n := float64(len(c.Candidates))
 			own := (1 - c.Confidence) / (n * (n - 1) / 2) // over all pairs
 			if x.Needed = needed(r.SD(), r.DF, math.Log(r.Estimate), own); x.Needed == 0 && r.Estimate != 1 {
@@ -150,8 +150,18 @@ func (c *Choice) pairs(all []Series, objective int) (*stat.AllPairs, [][]float64
 	p, err := stat.NewAllPairs(rows, c.Confidence)
 	if err == nil {
 		p.Measured = slices.ContainsFunc(series, func(s Series) bool { return s.Ticks })
+		p.Hide(unseen(series))
 	}
 	return p, rows, series, err
+}
+
+// unseen is Series.Unseen of each.
+func unseen(series []Series) []float64 {
+	out := make([]float64, len(series))
+	for i, s := range series {
+		out[i] = s.Unseen
+	}
+	return out
 }
 
 func series1(all []Series, levels []string, t Term) (Series, bool) {

@@ -273,6 +273,11 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		return c
 	}
 	ticks := (old.Ticks || new.Ticks) && c.Old > 0 && c.New > 0
+	if hidden := old.Unseen + new.Unseen; hidden > 0 && min(c.Old-old.Unseen, c.New-new.Unseen) <= 0 &&
+		math.Abs(c.Old-c.New) <= hidden {
+		c.Doubt = "the meter does not tell them from nothing, nor from each other; batch more requests, or take a finer meter"
+		return c
+	}
 	if !ticks && len(a) > 1 && len(b) > 1 &&
 		(constant(a) && constant(b) && c.Old == c.New || paired && slices.Equal(a, b)) {
 		c.Change = Same
@@ -301,6 +306,8 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 	if ticks {
 		c.Ratio, c.MeanRatio = c.Ratio.OfTicks(b, a), c.MeanRatio.OfTicks(b, a)
 	}
+	c.Ratio = c.Ratio.Hiding(b, a, new.Unseen, old.Unseen)
+	c.MeanRatio = c.MeanRatio.Hiding(b, a, new.Unseen, old.Unseen)
 	if n, ok := c.Ratio.Ticks(1 - confidence); ok {
 		c.MeanRatio = c.Ratio
 		c.Warnings = append(c.Warnings, fmt.Sprintf("no trial differs from its fellows, as where a clock ticks: trials are "+

@@ -18,7 +18,17 @@ func Marginal(series []Series, factor, a, b string, confidence float64) (stat.Co
 	if err == nil && slices.ContainsFunc(series, func(s Series) bool { return s.Ticks }) {
 		c = c.OfTicks(xs, ys)
 	}
-	return c, err
+	return c.Hiding(xs, ys, unseenOf(series, factor, a), unseenOf(series, factor, b)), err
+}
+
+// unseenOf is Series.Unseen of a level, the largest of its treatments.
+func unseenOf(series []Series, factor, level string) (most float64) {
+	for _, s := range series {
+		if s.Level(factor) == level && !s.Floor {
+			most = max(most, s.Unseen)
+		}
+	}
+	return most
 }
 
 // marginal is the geometric mean in each block that has all strata of both.

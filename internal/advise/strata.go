@@ -48,7 +48,7 @@ func Strata(series []Series, factor, a, b string, confidence float64) []Stratum 
 		xs, ys, err := blocks(*at[key].sides[0], *at[key].sides[1], "mean")
 		if err == nil {
 			if c, err := stat.RatioOfManyBlocks(xs, ys, 1-(1-confidence)/float64(len(order))); err == nil {
-				x.Comparison = c
+				x.Comparison = c.Hiding(xs, ys, at[key].sides[0].Unseen, at[key].sides[1].Unseen)
 			}
 		}
 		out = append(out, x)
@@ -149,5 +149,13 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 			rows[i] = append(rows[i], math.Exp(sum/float64(len(strata))))
 		}
 	}
-	return stat.NewAllPairs(rows, confidence)
+	pairs, err := stat.NewAllPairs(rows, confidence)
+	if err == nil {
+		hidden := make([]float64, len(levels))
+		for i, level := range levels {
+			hidden[i] = unseenOf(series, factor, level)
+		}
+		pairs.Hide(hidden)
+	}
+	return pairs, err
 }

@@ -44,6 +44,7 @@ type Cell struct {
 	Clustered  bool          // its trials fall into two clusters: the median tells more than the mean
 	Skewed     bool          // a few slow requests or trials weigh much in its mean
 	ByMedian   bool          // the median of trial medians is its headline, not the mean of trial means
+	Unseen     float64       // in Unit, by how much all its trials may be off alike: what the meter does not see
 	Waiting    float64       // s its side's threads were ready and had no CPU, in each s of the run; median of trials
 	Warnings   []string
 
@@ -112,6 +113,9 @@ func (r *Report) cells(s *store.Store) error {
 	})
 	slices.SortStableFunc(r.Cells, func(a, b Cell) int { return compareCells(a, b) })
 	r.findBenches() // it remembers where cells lie
+	if err := r.unseen(s); err != nil {
+		return err
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if err := c.summarize(r.Study.Design.Confidence); err != nil {
@@ -184,6 +188,7 @@ func (c *Cell) summarize(confidence float64) error {
 	if err != nil {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
 	}
+	c.Mean, c.Median = c.Mean.Hiding(c.Unseen), c.Median.Hiding(c.Unseen)
 	if c.on != nil && len(judged) == 1 { // it is of many trials
 		none := []error{fmt.Errorf("%w: the benches that ran it, or their blocks, are too few to show a spread, so there is "+
 			"no interval", stat.ErrTooFew)}

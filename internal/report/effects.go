@@ -73,6 +73,10 @@ func (r *Report) effects(p Panel) (Effects, bool) {
 			"a value, and the others are the better ones", s.Name(), s.Longer, s.Longer+len(s.Trials)))
 		return e, true
 	}
+	if why := withinUnseen(series); why != "" {
+		e.Warnings = append(e.Warnings, why)
+		return e, true
+	}
 	if !r.rankAll(&e, &t, series) {
 		return e, true
 	}

@@ -144,7 +144,7 @@ func (c *Cell) before(confidence float64) stat.Summary {
 	if err != nil {
 		return stat.Summary{Lo: math.NaN(), Hi: math.NaN()}
 	}
-	return s
+	return s.Hiding(c.Unseen)
 }
 
 // precise says how the precision was reached that the study asks for; nothing if it was not.

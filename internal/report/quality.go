@@ -77,6 +77,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtClocks(noted)
 	r.doubtStreams(noted)
 	r.doubtEnergy(noted)
+	r.doubtNothing()
 	for i, trials := range noted {
 		for _, side := range []measure.Side{measure.Client, measure.Server} {
 			share := waitShare(trials, side)

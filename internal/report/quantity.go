@@ -82,8 +82,11 @@ func supported(lo, hi float64) func(float64) float64 {
 // interval prints, in brackets, the ends of a lopsided interval, and of another its half-width as a share of its
 // center; nothing where there is none.
 func interval(s stat.Summary, unit string) string {
-	if math.IsNaN(s.Hi-s.Lo) || math.IsInf(s.Hi-s.Lo, 0) || s.Center == 0 {
+	if math.IsNaN(s.Hi-s.Lo) || math.IsInf(s.Hi-s.Lo, 0) || s.Center == 0 && s.Lo == s.Hi {
 		return ""
+	}
+	if s.Center == 0 { // of which there is no share
+		return "(" + span(s, unit) + ")"
 	}
 	share := 100 * halfWidth(s)
 	switch {

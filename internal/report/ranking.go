@@ -68,9 +68,15 @@ func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error)
 		k.veiled, err = veil(k.cells, rowsOf, confidence)
 	}
 	if err == nil {
+		hidden := make([]float64, len(k.cells))
+		for i, c := range k.cells {
+			hidden[i] = c.Unseen
+		}
 		k.pairs.Measured = slices.ContainsFunc(cells, (*Cell).ticks)
+		k.pairs.Hide(hidden)
 		for _, v := range k.veiled {
 			v.pairs.Measured = k.pairs.Measured
+			v.pairs.Hide(hidden)
 		}
 	}
 	return k, err
@@ -124,7 +130,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			continue
 		}
 		show, behind := &but, false
-		tied := advise.SameFigure(k.summary(c).Center, k.summary(k.cells[0]).Center)
+		tied := advise.SameFigure(k.summary(c).Center, k.summary(k.cells[0]).Center) && !x.Hides(x.Even())
 		switch ratio := k.overBest(i + 1); { // of means: medians are held against the blocks alone
 		case k.pairs.Log && !k.median && x.Lo < x.Hi && (ratio < x.Lo || ratio > x.Hi) && !k.behind(x):
 			odd.add(fmt.Sprintf("%s (mean %s times as much, typical trial %s)", name, ratioText(ratio),

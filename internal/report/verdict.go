@@ -363,6 +363,9 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 	if err != nil {
 		return verdictLine{Best: fmt.Sprintf("%s: not compared: %v.", head, err)}
 	}
+	if text := k.allNothing(func(treatment int) string { return r.nameIn(g, treatment) }); text != "" {
+		return verdictLine{Best: head + text + r.unranked(g, q) + "."}
+	}
 	best := k.cells[0]
 	s := k.summary(best)
 	text := fmt.Sprintf("%s: %s, %s%s", head, r.nameIn(g, best.Treatment), Format(s.Center, best.Unit),

@@ -33,6 +33,7 @@ type AllPairs struct {
 	Confidence float64
 
 	values [][]float64
+	hidden []float64           // of each treatment: see Hide
 	usual  float64             // lower quartile of the variances of the pairs' differences
 	limits map[float64]float64 // critical, by degrees of freedom: pairs of as many blocks share one
 }
@@ -62,6 +63,19 @@ func NewAllPairs(values [][]float64, confidence float64) (*AllPairs, error) {
 	}
 	p.usual = p.usualVariance()
 	return p, nil
+}
+
+// Hide says by how much the values of each treatment may all be off, whatever they show: see Comparison.Hiding. What
+// may be nothing has no ratio.
+func (p *AllPairs) Hide(off []float64) {
+	p.hidden = off
+	for i, row := range p.values {
+		known := slices.DeleteFunc(slices.Clone(row), math.IsNaN)
+		if len(known) > 0 && off[i] > 0 && off[i] >= meanOf(known) && p.Log {
+			p.Log = false
+			p.usual = p.usualVariance()
+		}
+	}
 }
 
 func (p *AllPairs) usualVariance() float64 {
@@ -125,7 +139,7 @@ func varianceOf(d []float64) float64 {
 func (p *AllPairs) Compare(i, j int) (Comparison, error) {
 	c, err := p.Interval(i, j)
 	if err == nil && c.se > 0 {
-		c.P = p.upper(math.Abs(c.center)/c.se, c.DF)
+		c.P = p.upper(math.Abs(c.past(c.center, 0))/c.se, c.DF)
 	}
 	return c, err
 }
@@ -188,16 +202,26 @@ func (p *AllPairs) Interval(i, j int) (Comparison, error) {
 		half = p.critical(c.DF) * c.se
 	}
 	c.Estimate, c.Lo, c.Hi = c.unlog(center), c.unlog(center-half), c.unlog(center+half)
-	if p.Measured && c.se == 0 {
-		c.paired = true
-		var xs, ys []float64
-		for b, x := range p.values[i] {
-			if y := p.values[j][b]; !math.IsNaN(x) && !math.IsNaN(y) {
-				xs, ys = append(xs, x), append(ys, y)
-			}
-		}
-		k := float64(len(p.values))
-		c = c.OfTicks(xs, ys).perTick(k * (k - 1) / 2)
+	ticks := p.Measured && c.se == 0
+	if !ticks && p.hidden == nil {
+		return c, nil
 	}
+	var xs, ys []float64
+	for b, x := range p.values[i] {
+		if y := p.values[j][b]; !math.IsNaN(x) && !math.IsNaN(y) {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	if ticks {
+		c.paired = true
+		c = c.OfTicks(xs, ys)
+	}
+	if p.hidden != nil {
+		c = c.Hiding(xs, ys, p.hidden[i], p.hidden[j])
+	}
+	if k := float64(len(p.values)); ticks {
+		return c.perTick(k * (k - 1) / 2), nil
+	}
+	c.P = math.NaN()
 	return c, nil
 }

@@ -25,7 +25,8 @@ type Comparison struct {
 	paired     bool
 	ticks      *ticks  // what stands for spread; nil: there is some, or values without any are exact
 	off        float64 // by how much the steps of a clock may have shifted center, whatever the spread shows
-	offEven    bool    // also from where both sides are equal, since one of them has no steps
+	offEven    bool    // also from where both sides are equal, since one of them has no steps, or each has its own error
+	hidden     float64 // the part of off by which also the interval is wider
 }
 
 // DifferencePaired is the mean of a[i]-b[i], t interval. a[i] and b[i] were
@@ -249,7 +250,7 @@ func (c Comparison) of(center, se, df, confidence float64) Comparison {
 		c.DF = math.NaN()
 	}
 	c.Estimate, c.Lo, c.Hi = c.unlog(center), c.unlog(center-half), c.unlog(center+half)
-	return c
+	return c.hide()
 }
 
 func (c Comparison) unlog(x float64) float64 {

@@ -45,7 +45,9 @@ func (c Comparison) Against(bound float64) float64 {
 }
 
 // exact reports whether the values have no spread and are taken for what they are.
-func (c Comparison) exact() bool { return c.Confidence > 0 && c.se == 0 && c.ticks == nil }
+func (c Comparison) exact() bool {
+	return c.Confidence > 0 && c.se == 0 && c.ticks == nil && c.hidden == 0
+}
 
 // A Claim says that a true difference or ratio is above Bound, or below it.
 type Claim struct {

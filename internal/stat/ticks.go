@@ -11,6 +11,8 @@ type ticks struct {
 	step float64 // the largest that the clock can have: all values are multiples of it
 	sure float64 // values are off by a step at most; how many of both sides there are
 	p    float64 // of the values all lying so by chance, two-sided
+
+	hidden [2]float64 // by how much each side may be off besides: see Hiding
 }
 
 // OfTicks is the comparison of a with b, which are measured and not counted. Where no value of a side, or no pair,
@@ -86,20 +88,20 @@ func (c Comparison) perTick(pairs float64) Comparison {
 		c.Lo, c.Hi = min(c.Lo, c.Even()), max(c.Hi, c.Even())
 		c.Lo, c.Hi = c.Lo-rounding*math.Abs(c.Lo), c.Hi+rounding*math.Abs(c.Hi)
 	}
-	return c
+	return c.hide()
 }
 
 // against is the p of the answer that the difference or ratio is on the side of a bound where the values are.
 func (t *ticks) against(bound float64, log bool) float64 {
-	gap, margin := t.a-t.b-bound, t.sure*t.step
+	gap, margin, hidden := t.a-t.b-bound, t.sure*t.step, t.hidden[0]+t.hidden[1]
 	if log {
-		gap, margin = t.a-bound*t.b, (1+bound)*t.step
+		gap, margin, hidden = t.a-bound*t.b, (1+bound)*t.step, t.hidden[0]+bound*t.hidden[1]
 	}
 	const rounding = 1e-9
 	switch {
-	case math.Abs(gap) <= 1e-12*max(math.Abs(t.a), math.Abs(t.b)):
+	case math.Abs(gap) <= max(hidden, 1e-12*max(math.Abs(t.a), math.Abs(t.b))):
 		return 1
-	case math.Abs(gap) > margin*(1+rounding):
+	case math.Abs(gap) > hidden+margin*(1+rounding):
 		return 0
 	}
 	return t.p

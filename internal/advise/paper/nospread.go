@@ -34,6 +34,21 @@ func (f Evidence) stepped(blocks int, alike bool, off, confidence float64) Evide
 	return f
 }
 
+// hiding notes by how much f may be off besides, in all blocks alike and on the scale of stepped: its interval is as
+// much wider, and also the order of the sides is in doubt.
+func (f Evidence) hiding(off float64) Evidence {
+	switch {
+	case !(off > 0):
+		return f
+	case f.Kind == "ratio":
+		f.Lo, f.Hi = f.Lo*math.Exp(-off), f.Hi*math.Exp(off)
+	default:
+		f.Lo, f.Hi = f.Lo-off, f.Hi+off
+	}
+	f.off, f.apart = f.off+off, true
+	return f
+}
+
 // stepsNeed is how many blocks that are all alike decide at a level.
 func stepsNeed(alpha float64) int {
 	n := 2
@@ -60,7 +75,9 @@ func (f Evidence) farther(bound float64, up bool) float64 {
 }
 
 // ordered reports whether a bound only says which of two sides that one clock shows is the greater.
-func (f Evidence) ordered(bound float64) bool { return bound == f.even() && f.Kind != "share" }
+func (f Evidence) ordered(bound float64) bool {
+	return bound == f.even() && f.Kind != "share" && !f.apart
+}
 
 // hidden reports whether the steps of a clock leave open on which side of a bound f lies, however many blocks there
 // are.
@@ -135,6 +152,14 @@ func offSlope(xs []float64, picks []selection, scale func(float64) float64) floa
 // stepOf is the largest step that the clock can have that gave the values.
 func stepOf(rows ...[][]float64) float64 {
 	return stat.StepOf(slices.Concat(slices.Concat(rows...)...))
+}
+
+// unseen is by how much what a selection stands for may be off in all blocks alike: see advise.Series.Unseen.
+func (s selection) unseen() (most float64) {
+	for _, x := range s.series() {
+		most = max(most, x.Unseen)
+	}
+	return most * float64(len(s.responses))
 }
 
 // ticks reports whether a clock or a meter gave what a selection stands for, and not counting.

@@ -24,6 +24,7 @@ type Evidence struct {
 
 	alike int     // blocks that are all alike, of a figure that a clock gave; 0: they have a spread, or are counted
 	off   float64 // by how much the steps of that clock may have shifted it
+	apart bool    // and from where both sides are equal, since each has an error of its own: see advise.Series.Unseen
 
 	lost []Evidence // the same with the requests that failed of one side at the limit; nil: none failed
 }

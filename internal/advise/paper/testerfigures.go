@@ -24,6 +24,7 @@ func (t *tester) quotient(a, b selection) Evidence {
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offRatio(stepOf(xs, ys), xs, ys, [2]int{len(a.responses), len(b.responses)})
 		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
+		f = f.hiding(stat.LogOff(slices.Concat(xs...), a.unseen()) + stat.LogOff(slices.Concat(ys...), b.unseen()))
 	}
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, geometric, stat.RatioPaired)
@@ -55,7 +56,7 @@ func (t *tester) subtract(a, b selection) Evidence {
 	f.both = both
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offDifference(stepOf(xs, ys), [2]int{len(a.responses), len(b.responses)})
-		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
+		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence).hiding(a.unseen() + b.unseen())
 	}
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, arithmetic, stat.DifferencePaired)
