@@ -45,8 +45,8 @@ type Estimate struct {
 
 	waiting float64 // as Series.Waiting, where the trials were starved
 	units   bool    // as Series.Units
-	ticks   bool    // as Series.Ticks
 	unseen  float64 // as Series.Unseen
+	ticks   bool    // as Series.Ticks
 	exact   bool    // as Series.exact
 }
 
@@ -308,8 +308,8 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 			return nil, err
 		}
 		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit,
-			Center: m.Hiding(s.Unseen), unseen: s.Unseen, Values: xs, Modelled: s.Modelled, Failed: s.Failed, Requests: s.Requests, units: s.Units,
-			ticks: s.Ticks, exact: s.exact()}
+			Center: m.Hiding(s.Unseen), unseen: s.Unseen, Values: xs, Modelled: s.Modelled, Failed: s.Failed,
+			Requests: s.Requests, units: s.Units, ticks: s.Ticks, exact: s.exact()}
 		if s.Starved() {
 			f.waiting = s.Waiting
 		}
@@ -420,8 +420,7 @@ func judgeChecks(cs []Candidate, confidence float64) {
 			}
 		}
 		if v == stat.Undecided && claims[i].Contrast.Hides(0) {
-			doubt = "what the meter reads may be off by more than that in all trials alike, by its resolution or by rounding; " +
-				"batch more requests, or take a finer meter"
+			doubt = meterHides
 		}
 		if v == stat.Undecided && claims[i].Contrast.Follows() {
 			doubt = "its trials follow each other, as on a machine that drifts, and tell less than so many would; measure " +

@@ -38,7 +38,7 @@ type MeterStats struct {
 	Missed     uint64 // marker edges without room
 	Repeats    uint64 // longest run of one and the same value
 	Thrown     string // the first thing that was dropped, and why; empty: not known
-	Apart      string // how volts times amperes and watts that were read together contradict each other; empty: they do not
+	Apart      string // how volts times amperes and watts read together contradict each other; empty: they do not
 	Clock      Fit    // zero where samples carry the host's own time
 }
 
@@ -150,8 +150,8 @@ func (t *twice) apart(resolution float64) string {
 		t.mains && math.Abs(t.watts) < math.Abs(t.product) {
 		return ""
 	}
-	return fmt.Sprintf("volts times amperes are %.3g W, and the watts beside them %.3g W (means of %.0f readings): the watts "+
-		"are taken; have the program print what is right alone", t.product/t.n, t.watts/t.n, t.n)
+	return fmt.Sprintf("volts times amperes are %.3g W, and the watts beside them %.3g W (means of %.0f readings): the "+
+		"watts are taken; have the program print what is right alone", t.product/t.n, t.watts/t.n, t.n)
 }
 
 // An Item is one line of the quality record.

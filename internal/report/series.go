@@ -102,7 +102,8 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		t := r.Treatments[c.Treatment]
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
 			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting,
-			Failed: stat.Pooled(t.failed).Of(), Requests: stat.Pooled(t.failed).N, Units: c.on != nil, Ticks: c.ticks(), Unseen: c.Unseen,
+			Failed: stat.Pooled(t.failed).Of(), Requests: stat.Pooled(t.failed).N, Units: c.on != nil, Ticks: c.ticks(),
+			Unseen:   c.Unseen,
 			Resends:  t.setup == nil || !t.setup.SentOnce(),
 			Unsteady: t.drift > 0 && slices.Contains(timed, c.Response)}
 		if x, _ := measure.FindResponse(c.Response); x.Censored() {

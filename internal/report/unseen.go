@@ -108,6 +108,6 @@ func withinUnseen(series []advise.Series) string {
 	if len(series) == 0 || hi-lo > 2*unseen {
 		return ""
 	}
-	return fmt.Sprintf("levels are not compared: their means differ by %s at most, and each may be off by %s in all trials "+
-		"alike, which the meter does not show", Format(hi-lo, series[0].Unit), Format(unseen, series[0].Unit))
+	return fmt.Sprintf("levels are not compared: their means differ by %s at most, and each may be off by %s in all "+
+		"trials alike, which the meter does not show", Format(hi-lo, series[0].Unit), Format(unseen, series[0].Unit))
 }

@@ -12,8 +12,8 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// metersOf are results of two stacks of 100 requests a trial, whose trials have such energies and whose meter may be off
-// by so much, J a trial; 0: as in results of earlier versions, nothing is noted of it.
+// metersOf are results of two stacks of 100 requests a trial, whose trials have such energies, and whose meter may
+// be off by so much, J a trial; 0: as in results of earlier versions, nothing is noted of it.
 func metersOf(t *testing.T, unseen float64, joules func(stack string) float64) *Report {
 	t.Helper()
 	w := exactly(nil)
