@@ -123,8 +123,8 @@ func TestRoundingIsNoEnergy(t *testing.T) {
 	}
 }
 
-// What a meter's steps hide lies within what is stated, however the levels lie between two steps; and one value of which
-// nobody knows how coarse it is hides as much as it says.
+// What a meter's steps hide lies within what is stated, however the levels lie between two steps;
+// and one value of which nobody knows how coarse it is hides as much as it says.
 func TestCoarseMetersSayWhatTheyHide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	run := Window{2 * time.Second, 3 * time.Second}
@@ -158,8 +158,8 @@ func TestCoarseMetersSayWhatTheyHide(t *testing.T) {
 	}
 }
 
-// Gross energy and mean power are those of the trial itself: never below its least reading, and never above its largest,
-// whatever a spike did to the idle; and with no spike the ends of a run are counted as before.
+// Gross energy and mean power are those of the trial itself: never below its least reading, and
+// never above its largest, whatever a spike did to the idle; and with no spike the ends of a run are counted as before.
 func TestGrossEnergyIsOfTheTrial(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, kind := range []Kind{Mean, Instant, Cumulative} {
