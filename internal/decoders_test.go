@@ -64,7 +64,7 @@ var decoders = map[string]map[string]string{
 	"internal/link": {"FuzzProfile": "readProfile", "no: own processes": "Try hear"},
 	"internal/report": {
 		"FuzzReadConfirms": "ReadConfirms",
-		"FuzzAnswerOf":     "answerOf",
+		"FuzzAnswerOf":     "answerOfSearch",
 		"FuzzFacts": "Report.readFacts Report.addDoubts Report.doubtPrograms " +
 			"Report.doubtBenchPrograms Report.runtimes",
 	},

@@ -2,6 +2,7 @@ package device
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -145,8 +146,8 @@ func (t tracker) killAll() {
 // remove removes it. The kernel may take a moment longer to let go of processes
 // than their parent takes to hear of their end; what stays, a later lab sweeps.
 func (t tracker) remove() {
-	for range 20 {
-		if t == "" || os.Remove(string(t)) == nil {
+	for range 500 { // on a busy machine those that were killed are long in ending
+		if t == "" || !errors.Is(os.Remove(string(t)), unix.EBUSY) {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)

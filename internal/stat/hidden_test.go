@@ -7,7 +7,8 @@ import (
 )
 
 // Values that may all be off by the same decide nothing that this may explain: of equal sides, each off by its own
-// error, hardly any study finds a difference, while one that is farther apart than that is found; and the interval holds.
+// error, hardly any study finds a difference, while one that is farther apart than that is found; and the interval
+// holds.
 func TestErrorsCommonToAllValuesAreNoDifference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	const n, studies, hidden, noise = 6, 1000, 0.5, 0.05
