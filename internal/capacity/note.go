@@ -12,6 +12,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -115,7 +116,7 @@ func measured(settings []string) []string {
 	var all []string
 	for _, s := range settings {
 		if key, _, _ := strings.Cut(s, "="); strings.TrimSpace(key) != "retries" {
-			all = append(all, study.Redact(s))
+			all = append(all, printable.Redact(s))
 		}
 	}
 	return all

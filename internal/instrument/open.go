@@ -14,7 +14,7 @@ import (
 	"edgegauge.example/edgegauge/devices"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/meant"
-	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // A Source is a way to read energy.
@@ -74,7 +74,7 @@ func Open(ctx context.Context, spec string, o Options) (Meter, error) {
 	_, arg, _ := strings.Cut(spec, ":")
 	m, err := source.open(ctx, arg, o.defaults())
 	if err != nil {
-		return nil, fmt.Errorf("instrument %s: %w", study.Redact(spec), advise(err))
+		return nil, fmt.Errorf("instrument %s: %w", printable.Redact(spec), advise(err))
 	}
 	return m, nil
 }

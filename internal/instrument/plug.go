@@ -14,7 +14,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/study"
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // openShelly reads a Shelly plug over HTTP, first or second generation: about
@@ -111,7 +111,7 @@ func passwordPlace(u *url.URL) (kind, name string, err error) {
 func parsePlug(source, arg string, o Options) (*plugClient, error) {
 	u, err := url.Parse(arg)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		shown := strings.TrimPrefix(study.Redact(source+":"+arg), source+":")
+		shown := strings.TrimPrefix(printable.Redact(source+":"+arg), source+":")
 		return nil, fmt.Errorf("invalid plug address %q; write %s:http://192.168.1.20", shown, source)
 	}
 	p := &plugClient{http: o.HTTP, login: u.User}
@@ -120,7 +120,7 @@ func parsePlug(source, arg string, o Options) (*plugClient, error) {
 			return nil, err
 		}
 	}
-	if password, _ := p.login.Password(); password == study.Hidden {
+	if password, _ := p.login.Password(); password == printable.Hidden {
 		return nil, errors.New("its password is not stored with results; write http://NAME@HOST?password=env:VARIABLE")
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""

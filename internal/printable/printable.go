@@ -1,6 +1,6 @@
 // Package printable makes text of strangers harmless where it is shown: in a
 // terminal, in a text file that somebody prints there, in a cell of a
-// spreadsheet, in a command that somebody copies into a shell. It does not
+// spreadsheet, in a command that somebody copies into a shell. It hides passwords. It does not
 // escape for a markup; HTML, LaTeX and Markdown do so themselves.
 package printable
 

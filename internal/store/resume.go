@@ -17,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"edgegauge.example/edgegauge/internal/printable"
-	"edgegauge.example/edgegauge/internal/study"
 )
 
 // resume makes an existing directory ready for header h.
@@ -123,9 +122,9 @@ func (s *Store) bothSettings(h Header) (was, is map[string]string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	old = []byte(study.Redact(string(old))) // as results are kept now
+	old = []byte(printable.Redact(string(old))) // as results are kept now
 	for i := range overrides {
-		overrides[i] = study.Redact(overrides[i])
+		overrides[i] = printable.Redact(overrides[i])
 	}
 	return settings(old, overrides), settings(h.Study, h.Overrides), nil
 }
@@ -137,7 +136,7 @@ func (s *Store) extendPlan(h Header) error {
 	if err != nil {
 		return err
 	}
-	old = []byte(study.Redact(string(old)))
+	old = []byte(printable.Redact(string(old)))
 	if bytes.HasPrefix(old, h.Plan) {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // override applies each PATH=VALUE to the file as read, before anything is
@@ -19,14 +21,14 @@ func (r *reader) override(s *Study, root *node, sets []string) {
 		pos := overridePos(i+1, r.vocabulary.Kept)
 		path, value, ok := cutOverride(text)
 		if !ok {
-			r.fail(pos, fmt.Sprintf("%q sets nothing", Redact(text)), "write KEY=VALUE, such as requests=100")
+			r.fail(pos, fmt.Sprintf("%q sets nothing", printable.Redact(text)), "write KEY=VALUE, such as requests=100")
 			continue
 		}
 		n := parseYAML(pos.File, []byte(value), false, r.errs)
 		if n == nil {
 			continue
 		}
-		s.Overrides = append(s.Overrides, Override{path, Redact(value)})
+		s.Overrides = append(s.Overrides, Override{path, printable.Redact(value)})
 		r.put(root, Word{path, pos}, n)
 	}
 	set := func(key string) bool {
@@ -57,7 +59,7 @@ func cutOverride(text string) (path, value string, ok bool) {
 // ReadOverride is PATH=VALUE as Study.Overrides has it; false: it sets nothing.
 func ReadOverride(text string) (Override, bool) {
 	path, value, ok := cutOverride(text)
-	return Override{path, Redact(value)}, ok
+	return Override{path, printable.Redact(value)}, ok
 }
 
 // OverrideAt is the override that stands at a position, and its number from 1; 0: none does.

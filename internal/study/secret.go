@@ -1,52 +1,6 @@
 package study
 
-import (
-	"regexp"
-	"strings"
-)
-
-// Hidden stands where a password stood, in all that is kept or shown.
-const Hidden = "xxxxx"
-
-var (
-	plugAddress   = regexp.MustCompile(`(?:shelly|tasmota):https?://\S*`)
-	queryPassword = regexp.MustCompile(`([?&]password=)([^&\s"'\]}]*)`)
-)
-
-// Redact hides the passwords in addresses of plugs, wherever in a text they stand.
-// The names of an environment variable and of a file are not hidden.
-func Redact(text string) string {
-	return plugAddress.ReplaceAllStringFunc(text, redactPlugs)
-}
-
-// redactPlugs redacts addresses that no white space parts.
-func redactPlugs(text string) string {
-	if next := plugAddress.FindStringIndex(text[1:]); next != nil {
-		return redactPlug(text[:next[0]+1]) + redactPlugs(text[next[0]+1:])
-	}
-	return redactPlug(text)
-}
-
-func redactPlug(address string) string {
-	kind, rest, _ := strings.Cut(address, "://")
-	end := strings.IndexAny(rest+"/", "/?#")
-	at := strings.LastIndexByte(rest[:end], '@')
-	if at < 0 { // a password with a slash in it: this is no address, but it is a secret
-		at = max(0, strings.LastIndexByte(rest, '@'))
-	}
-	if colon := strings.IndexByte(rest[:at], ':'); colon >= 0 && !strings.ContainsAny(rest[:colon], "/?#") {
-		rest = rest[:colon+1] + Hidden + rest[at:]
-	}
-	return kind + "://" + queryPassword.ReplaceAllStringFunc(rest, redactQuery)
-}
-
-func redactQuery(setting string) string {
-	name, value, _ := strings.Cut(setting, "=")
-	if strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:") {
-		return setting
-	}
-	return name + "=" + Hidden
-}
+import "edgegauge.example/edgegauge/internal/printable"
 
 // Secret is a setting as the study file has it, passwords included, where the
 // study has it redacted. It is for whoever opens the plug, and for nobody else.
@@ -59,7 +13,7 @@ func (s Study) Secret(setting string) string {
 
 // redact hides the passwords in a study as read.
 func (r *reader) redact(s *Study, n *node) {
-	if shown := Redact(n.text); shown != n.text {
+	if shown := printable.Redact(n.text); shown != n.text {
 		if other, ok := s.secrets[shown]; ok && other != n.text {
 			r.fail(n.pos, "the plug "+shown+" has two passwords", "write the same everywhere")
 		}
@@ -73,7 +27,7 @@ func (r *reader) redact(s *Study, n *node) {
 		r.redact(s, item)
 	}
 	for i := range n.pairs {
-		n.pairs[i].key.Text = Redact(n.pairs[i].key.Text)
+		n.pairs[i].key.Text = printable.Redact(n.pairs[i].key.Text)
 		r.redact(s, n.pairs[i].value)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
@@ -153,7 +154,7 @@ func ofDevice(err error) error {
 
 // header is the run as the store keeps it.
 func (x *assembly) header(p study.Plan, text []byte, facts runFacts) (store.Header, error) {
-	text = []byte(study.Redact(string(text)))
+	text = []byte(printable.Redact(string(text)))
 	// Subtle: YAML can write an address in ways (\u0070) that no search finds.
 	if kept, _ := study.Parse(p.Study.File, text, study.Vocabulary{}); len(kept.Passwords) > 0 {
 		w := kept.Passwords[0]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -112,7 +113,7 @@ func runsProgram(spec string) (command string, ok bool) {
 // the one that is opened (study.Study.Secret): a redacted one may hide that.
 func needsTrust(spec string) (does string, ok bool) {
 	if command, runs := runsProgram(spec); runs {
-		return "runs " + study.Redact(command), true
+		return "runs " + printable.Redact(command), true
 	}
 	if place, plug, ok := instrument.PasswordOf(strings.TrimPrefix(spec, onDevice)); ok {
 		return fmt.Sprintf("sends the %s to %s", place, plug), true
