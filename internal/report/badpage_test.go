@@ -28,7 +28,7 @@ var badReports = []struct {
 	charts bool
 }{
 	{what: "one trial", make: func(t *testing.T) *Report { return fakeReport(t, 2, 1, 1) },
-		says: []string{"No answer: no treatment has two valid trials.",
+		says: []string{"No answer: the study asks for one trial of each treatment, and one shows no spread",
 			"one trial shows no spread between trials, so there is no interval"}, charts: true},
 	{what: "zero variance", make: func(t *testing.T) *Report {
 		r := fakeReport(t, 2, 1, 4)
