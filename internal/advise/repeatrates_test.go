@@ -48,12 +48,8 @@ func (d drawnStudy) draw(r *rand.Rand, factor func(treatment int) float64) []Ser
 
 // Of a repetition that is as quick as what was kept, or takes as much longer as the margin, at most one in twenty says
 // that the whole differs, whatever its figures have to do with each other. Of one that takes 1.3 times as long most say
-// so. The rates are those of doc/method.md.
+// so. The rates of doc/method.md are of 2,000 each.
 func TestRepetitionsDifferBeyondTheMargin(t *testing.T) {
-	studies := 2000
-	if testing.Short() {
-		studies = 200
-	}
 	for _, x := range []struct {
 		drawnStudy
 		least [2]float64 // per cent that differ at 1.1 and 1.3 times as long
@@ -64,6 +60,10 @@ func TestRepetitionsDifferBeyondTheMargin(t *testing.T) {
 		{drawnStudy{5, 8, 0.1, false}, [2]float64{4, 99}},
 		{drawnStudy{2, 20, 0.3, true}, [2]float64{6, 80}},
 	} {
+		studies := 2000 / x.treatments
+		if testing.Short() {
+			studies = 200
+		}
 		var said []string
 		for i, times := range []float64{1, 1.05, 1.1, 1.3} {
 			r := rand.New(rand.NewPCG(uint64(x.trials), math.Float64bits(times)))
