@@ -110,7 +110,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("it took %v to stop: %s", took, said.String())
 	}
 	if code := cmd.ProcessState.ExitCode(); code != exitUnmeasured ||
-		!strings.Contains(said.String(), "run the same command again to resume") {
+		!strings.Contains(said.String(), "run the same command again") {
 		ts.Fatalf("exit code %d, it said: %s", code, said.String())
 	}
 }

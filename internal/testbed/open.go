@@ -95,7 +95,7 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	x.openMeters(ctx)
 	x.lab.CPUs = x.quietestCPUs(ctx)
 	if ctx.Err() != nil { // what could not be opened for that is nobody's fault
-		return fmt.Errorf("stopped before anything was measured: %w", context.Cause(ctx))
+		return fmt.Errorf("stopped before anything was measured: %w; run the same command again", context.Cause(ctx))
 	}
 	if err := x.err(); err != nil {
 		return err
