@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,7 +187,7 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 
 // A heating board: its idle power rises, and its load is 0.3 W.
 type heating struct {
-	loaded *bool
+	loaded *atomic.Bool
 	rise   float64 // W a second
 }
 
@@ -198,7 +199,7 @@ func (w heating) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	began := time.Now()
 	for ctx.Err() == nil {
 		power := 2 + w.rise*(time.Since(began)-5*time.Millisecond).Seconds() + 0.001*rand.NormFloat64()
-		if *w.loaded {
+		if w.loaded.Load() {
 			power += 0.3
 		}
 		emit(measure.Sample{Quantity: energy.Power, At: time.Since(began), Value: power})
@@ -224,14 +225,16 @@ func TestNetEnergyOfAMovingBase(t *testing.T) {
 			r := newTrialRunner(l, l.Plan.Trials[0], attempt)
 			defer r.abandon()
 			m := r.attachments.meters.(*meters)
-			loaded := false
+			var loaded atomic.Bool
 			m.sessions = []*meterSession{m.observe(measure.Client, "heating", heating{&loaded, rise})}
 			if err := m.idle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			r.conversation.run.Began, loaded = time.Now(), true
+			r.conversation.run.Began = time.Now()
+			loaded.Store(true)
 			time.Sleep(5 * time.Second)
-			r.conversation.run.Ended, loaded = time.Now(), false
+			r.conversation.run.Ended = time.Now()
+			loaded.Store(false)
 			if err := m.still(t.Context()); err != nil {
 				t.Fatal(err)
 			}
