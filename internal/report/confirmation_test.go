@@ -14,6 +14,9 @@ import (
 // A pilot that shows a change of each figure beyond doubt ends a confirmation; of equals, and of changes that are small
 // for their noise, none does.
 func TestAPilotDecidesWhatIsPlain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const file = "study: s\nservice: monitor\nrequests: 200\nfactors: {stack: [a, a@base]}\n" +
 		"design: {replications: 10, seed: 1}\n"
 	rnd := rand.New(rand.NewPCG(30, 11))

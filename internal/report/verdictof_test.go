@@ -109,6 +109,9 @@ func TestVerdictOnFailedShare(t *testing.T) {
 // Where more is better the same is said as of the inverse figure, of which less is: who is the best, and who is apart
 // from it. Of equals no more than the confidence allows are.
 func TestVerdictWhereMoreIsBetter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const seeds = 30
 	for _, apart := range []float64{1, 1.05} { // c is so much slower
 		told := 0
