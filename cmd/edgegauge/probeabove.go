@@ -80,7 +80,7 @@ func (x parting) leaveOpen(j *judged, b bound) bool {
 	if len(x.low) == 0 {
 		return false
 	}
-	j.untold = true
+	j.untold, j.CI = true, nil
 	among := x.low[0] < b.at && b.at < x.high[len(x.high)-1]
 	if among {
 		j.Verdict, j.Why = stat.Undecided, x.why(b.of)

@@ -136,6 +136,18 @@ func TestTableOfTwoKindsOfRuns(t *testing.T) {
 			}
 		}
 	}
+	for _, x := range (&probe{confidence: 0.95}).table(parted) { // as JSON has them
+		if strings.HasSuffix(x.Name, "p99") && x.CI != nil || x.Name == "rtt" && x.CI == nil {
+			t.Errorf("%s: limits %v", x.Name, x.CI)
+		}
+	}
+	b, err := parseBound("p99>2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := judgeAll([]bound{b}, parted, 0.95)[0]; j.CI != nil || j.Verdict != stat.Contradicted {
+		t.Errorf("limits %v, %s", j.CI, j.Verdict)
+	}
 	for what, all := range map[string][]figures{
 		"slow as a whole": {run(0, ms), run(0, 50*ms), run(0, ms), run(0, 50*ms)},
 		"of one kind":     {run(0, 1*ms), run(0, 2*ms), run(0, 3*ms), run(3, 25*ms)},

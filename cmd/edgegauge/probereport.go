@@ -281,7 +281,9 @@ func (p *probe) table(all []figures) []probed {
 			lower = lowerPercentiles(responses, 0.99)
 		}
 		x, _ = x.above(lower, p.confidence)
-		x.parts = partingOf(r.values, lower)
+		if x.parts = partingOf(r.values, lower); len(x.parts.low) > 0 {
+			x.CI = nil // its limits say nothing of the service
+		}
 		x.Name, x.Unit = r.name, r.unit
 		out = append(out, x)
 	}
