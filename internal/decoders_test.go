@@ -63,8 +63,8 @@ var decoders = map[string]map[string]string{
 	},
 	"internal/link": {"FuzzProfile": "readProfile", "no: own processes": "Try hear"},
 	"internal/report": {
-		"FuzzReadConfirms": "ReadConfirms",
-		"FuzzAnswerOf":     "answerOfSearch",
+		"FuzzReadConfirms":   "ReadConfirms",
+		"FuzzAnswerOfSearch": "answerOfSearch",
 		"FuzzFacts": "Report.readFacts Report.addDoubts Report.doubtPrograms " +
 			"Report.doubtBenchPrograms Report.runtimes",
 	},

@@ -93,7 +93,7 @@ var others = []string{
 	"internal/fleet.FuzzOrder",
 	"internal/fleet/wire.FuzzSaid", "internal/instrument.FuzzPlug", "internal/instrument.FuzzPowerProfile",
 	"internal/instrument.FuzzSensorFiles", "internal/link.FuzzProfile", "internal/protocol/dpws.FuzzDescribed",
-	"internal/report.FuzzFacts", "internal/report.FuzzAnswerOf", "internal/stack.FuzzDescription",
+	"internal/report.FuzzFacts", "internal/report.FuzzAnswerOfSearch", "internal/stack.FuzzDescription",
 	"internal/stack/conform.FuzzLetter",
 	"internal/store.FuzzTexts", "internal/web.FuzzForm", "stacks/reference.FuzzRequest",
 }

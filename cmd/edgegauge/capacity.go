@@ -153,7 +153,7 @@ func (a *app) capacity(ctx context.Context, w io.Writer, file string, f bearing)
 	if f.asJSON {
 		err = out.JSON(w)
 	} else if err = out.Text(w); err == nil {
-		_, err = fmt.Fprintf(w, "\n%s\n", filepath.Join(out.Dir, report.PageFile))
+		_, err = fmt.Fprintf(w, "\n%s\n", filepath.Join(out.Dir, report.CapacityPage))
 	}
 	if err != nil {
 		return exit{exitUnmeasured, err}
@@ -218,7 +218,7 @@ func unanswered(c *capacity.Answer) error {
 
 // writeCapacity keeps the answer beside the results.
 func writeCapacity(c *report.Capacity) error {
-	for name, write := range map[string]func(io.Writer) error{report.PageFile: c.HTML, report.AnswerFile: c.JSON} {
+	for name, write := range map[string]func(io.Writer) error{report.CapacityPage: c.HTML, report.CapacityFile: c.JSON} {
 		if err := store.Replace(filepath.Join(c.Dir, name), write); err != nil {
 			return err
 		}

@@ -81,24 +81,24 @@ func (m machine) throttling() Finding {
 		}
 		switch {
 		case len(now) > 0:
-			return Finding{f.What, "now: " + strings.Join(now, ", "), "use a stronger power supply and a heat sink", true, false}
+			f.Says, f.Do, f.Bad = "now: "+strings.Join(now, ", "), "use a stronger power supply and a heat sink", true
 		case len(before) > 0:
-			return Finding{f.What, "since boot: " + strings.Join(before, ", "),
-				"use a stronger power supply and a heat sink, and reboot", false, false}
+			f.Says, f.Do = "since boot: "+strings.Join(before, ", "), "use a stronger power supply and a heat sink, and reboot"
 		}
 		return f
 	}
 	alarms, _ := fs.Glob(m.root, "sys/class/hwmon/hwmon*/in0_lcrit_alarm") // rpi_volt
 	for _, name := range alarms {
 		if m.text(name) == "1" {
-			return Finding{f.What, "under-voltage", "use a stronger power supply", true, false}
+			f.Says, f.Do, f.Bad = "under-voltage", "use a stronger power supply", true
+			return f
 		}
 	}
 	counts, _ := fs.Glob(m.root, "sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
 	for _, name := range counts {
 		if n, ok := m.number(name); ok && n > 0 {
-			return Finding{f.What, fmt.Sprintf("a core was throttled %.0f times since boot", n), "cool it, and reboot", false,
-				false}
+			f.Says, f.Do = fmt.Sprintf("a core was throttled %.0f times since boot", n), "cool it, and reboot"
+			return f
 		}
 	}
 	if len(alarms)+len(counts) == 0 {

@@ -9,13 +9,13 @@ import (
 	"edgegauge.example/edgegauge/internal/printable"
 )
 
-// AnswerFile is the name of a capacity's JSON in a results directory, and PageFile that of its page.
+// CapacityFile is the name of a capacity's JSON in a results directory, and CapacityPage that of its page.
 const (
-	AnswerFile = "capacity.json"
-	PageFile   = "capacity.html"
+	CapacityFile = "capacity.json"
+	CapacityPage = "capacity.html"
 )
 
-// mostAnswer is what of an AnswerFile is read, in B.
+// mostAnswer is what of a CapacityFile is read, in B.
 const mostAnswer = 1 << 24
 
 // searched says in a sentence what the search for a capacity came to whose trials a results directory holds; empty: it
@@ -25,7 +25,7 @@ func searched(dir string) string {
 	if err != nil {
 		return ""
 	}
-	text, err := kernel.ReadFile(filepath.Join(dir, AnswerFile), mostAnswer)
+	text, err := kernel.ReadFile(filepath.Join(dir, CapacityFile), mostAnswer)
 	if found := answerOfSearch(text); n.Ended && err == nil && found != "" {
 		return found
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // The answer of a stranger's search is one line without control characters.
-func FuzzAnswerOf(f *testing.F) {
+func FuzzAnswerOfSearch(f *testing.F) {
 	f.Add([]byte(`{"format":1,"says":["The server's capacity is 304 requests/s.","That is …"]}`))
 	f.Add([]byte(`{"says":["a\n\u001b[2Jb\ud800"]}`))
 	f.Add([]byte(`{"says":[]}`))
