@@ -121,7 +121,10 @@ type Call struct {
 	closing           bool    // of a request: the connection began to close
 	closesAt          int64   // of a request: its answer ends here, with a FIN; 0: not so
 	interim           interimWatch
-	alert             bool // of a request: it looks like TLS's closing alert
+	end               int64 // of a request: one past its answer's last number so far
+	whole             bool  // of a request: the client has acknowledged all before end
+	pinged            bool  // of a request: a PING of HTTP/2 came after its answer's last data
+	alert             bool  // of a request: it looks like TLS's closing alert
 }
 
 // Packets counts both directions.

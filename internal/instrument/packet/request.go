@@ -11,10 +11,12 @@ import (
 // protocol but MQTT and HTTP/2's frames, so requests that overlap (pipelining,
 // multiplexing) are not told apart.
 func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, again bool) {
-	midRecord, headers := false, true
+	midRecord, headers, ping := false, true, false
+	if s.payload > 0 {
+		headers, ping = c.frames(s, fromClient)
+	}
 	if fromClient && s.payload > 0 {
 		from := c.cli.number(s.seq)
-		headers = c.http2.headers(from, s)
 		fresh = min(fresh, c.tls.visible(from+int64(s.payload)))
 		midRecord = c.tls.sent.mid(from)
 		c.tls.follow(from, s)
@@ -45,7 +47,7 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	if s.flags&(finFlag|rstFlag) != 0 && fresh == 0 {
 		r.closing = true
 	}
-	if r.closing && fresh == 0 {
+	if r.closing && fresh == 0 || c.outside(r, s, fromClient, ping) {
 		return
 	}
 	t := r.side(fromClient)
@@ -65,6 +67,7 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	switch {
 	case !fromClient && fresh > 0:
 		r.answered = r.answered || c.answers(s)
+		r.end, r.whole, r.pinged = c.srv.number(s.seq)+int64(s.payload), false, false
 	case fromClient && s.flags&ackFlag != 0 && r.answered:
 		r.lastACK = max(r.lastACK, p.At)
 		r.closing = r.closing || r.closesAt > 0 && c.srv.number(s.ack) >= r.closesAt
@@ -74,6 +77,33 @@ func (c *conn) request(p *Packet, s *segment, fromClient bool, fresh int64, agai
 	if s.flags&finFlag != 0 && !fromClient {
 		r.closesAt = c.srv.number(s.seq) + int64(s.payload)
 	}
+}
+
+// frames follows the frames of HTTP/2 in a segment with data: does a HEADERS frame begin in it, and is it PING alone?
+func (c *conn) frames(s *segment, fromClient bool) (headers, ping bool) {
+	if !fromClient {
+		return c.served.frames(c.srv.number(s.seq), s)
+	}
+	from := c.cli.number(s.seq)
+	if bytes.HasPrefix(s.data, http2Preface) {
+		c.http2.begin(from, len(http2Preface))
+		c.served.begin(c.srv.next, 0)
+	}
+	return c.http2.frames(from, s)
+}
+
+// outside says whether a segment is a PING of HTTP/2, or acknowledges one and nothing else: it belongs to the
+// connection, as a keep-alive probe of TCP does, but to no request.
+func (c *conn) outside(r *Call, s *segment, fromClient, ping bool) bool {
+	whole := r.whole
+	if fromClient && s.flags&ackFlag != 0 && r.answered {
+		r.whole = c.srv.number(s.ack) >= r.end
+	}
+	if ping {
+		r.pinged = true
+		return !fromClient || whole
+	}
+	return r.pinged && whole && s.bare()
 }
 
 // isMQTT says whether a client's first data is MQTT's CONNECT (MQTT 5.0, section 3.1).

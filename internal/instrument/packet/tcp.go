@@ -25,9 +25,10 @@ type conn struct {
 	guessed      bool // nobody knows which end is the client
 	tls          tlsWatch
 	cur          *Call
-	begun        bool // the client has sent data
-	http2        http2Frames
-	unacked      []data // of the server, not yet acknowledged
+	begun        bool        // the client has sent data
+	http2        http2Frames // of the client
+	served       http2Frames // of the server
+	unacked      []data      // of the server, not yet acknowledged
 }
 
 // A data is what a segment of the server brought anew.
@@ -168,7 +169,11 @@ func (c *conn) add(p *Packet, s *segment, mtu int) (alive bool) {
 	c.handshake(h, p, s, fromClient)
 	c.request(p, s, fromClient, fresh, again)
 	if fresh > 0 && !fromClient {
-		c.unacked = append(c.unacked, data{c.srv.number(s.seq) + int64(s.payload), p.At, c.cur})
+		d := data{c.srv.number(s.seq) + int64(s.payload), p.At, c.cur}
+		if d.call != nil && d.call.pinged {
+			d.call = nil // these data are a PING
+		}
+		c.unacked = append(c.unacked, d)
 		c.credit() // the acknowledgement may have been stored first
 	}
 	return false
