@@ -305,6 +305,11 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err != nil {
 		return report.Compared{}, err
 	}
+	if len(wanted) > 0 { // what a condition asks for is compared, too
+		for _, k := range conditions {
+			wanted = append(wanted, k.Term)
+		}
+	}
 	out, err := report.Compare(both[0], both[1], report.Terms{Conditions: conditions, Confidence: f.confidence,
 		Margin: f.margin, AllowLost: f.lost,
 		Only: func(all []advise.Series) []advise.Series { return matching(all, wanted) }})

@@ -179,36 +179,6 @@ func measured(all []Series, terms []Term) error {
 	return nil
 }
 
-// shown says why no trial at all has a p95 that is asked for; nil: one has it, or none is asked for.
-func shown(all []Series, t Term) error {
-	if t.Figure != "p95" {
-		return nil
-	}
-	some, single := false, true // each trial has one value
-	for _, s := range all {
-		if s.Floor || !t.Matches(s) {
-			continue
-		}
-		for _, x := range s.Trials {
-			if !math.IsNaN(x.P95) {
-				return nil
-			}
-			some, single = true, single && math.IsNaN(x.SD)
-		}
-	}
-	mean := t
-	mean.Figure = "mean"
-	if !some {
-		return nil // which is said of each
-	}
-	if single {
-		return fmt.Errorf("%w: no trial has a p95 of %s, of which it has one value; ask for %s", ErrNotMeasured,
-			t.Response, mean)
-	}
-	return fmt.Errorf("%w: no trial has a p95 of %s, which takes %d answered requests in a trial; set requests to "+
-		"%[3]d or more and run it again, or ask for %[4]s", ErrNotMeasured, t.Response, p95Needs, mean)
-}
-
 // treatments are the levels of all but the floors. Names do not tell them apart: "a b", "c" reads as "a", "b c" does.
 func treatments(all []Series) [][]string {
 	var out [][]string

@@ -290,9 +290,12 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 			c.zeros = &zeros{old: a, new: b, paired: paired}
 			c.Warnings = append(c.Warnings, "it is 0 in some trials, so means are compared, and no logarithms")
 		default:
-			c.Doubt = err.Error()
+			c.Doubt = stat.NameSides(err, "new", "old").Error()
 		}
 		return c
+	}
+	for i, w := range c.Ratio.Warnings {
+		c.Ratio.Warnings[i] = stat.NameSides(w, "new", "old")
 	}
 	if paired {
 		c.MeanRatio, err = stat.RatioOfPairedMeans(b, a, confidence)
@@ -441,6 +444,10 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			}
 			out, ps = append(out, o), append(ps, o.p(alpha))
 		}
+		if k.singleValued(old) && k.singleValued(new) {
+			return nil, apart(fmt.Sprintf("%q: a trial has one value of %s, and so no p95; name %s", k.Text, k.Response,
+				k.ofMeans()))
+		}
 		if len(out) == n {
 			return nil, apart(fmt.Sprintf("%q: %s is not in both results; drop the condition, or add the response to the "+
 				"study", k.Text, k.Response))
@@ -463,31 +470,6 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 		}
 	}
 	return append(out, gone(old, new, conditions)...), nil
-}
-
-// lacks reports whether results have the treatment of a series, and not the figure.
-func lacks(all []Series, like Series) bool {
-	_, has := Find(all, like)
-	return !has && slices.ContainsFunc(all, func(s Series) bool { return same(s, like) })
-}
-
-// gone are conditions on figures that the old results have and the new ones lack, of treatments
-// that both have: nothing is excluded there.
-func gone(old, new []Series, conditions []Condition) []Outcome {
-	var out []Outcome
-	for _, k := range conditions {
-		for _, a := range old {
-			if !lacks(new, a) || !k.Matches(a) || a.Floor {
-				continue
-			}
-			empty := a
-			empty.Trials = nil
-			c := contrast(a, empty, k.Figure, 0.95)
-			c.Doubt = "the new results lack this figure; measure it there, too, or drop the condition"
-			out = append(out, Outcome{Condition: k, Contrast: c, Verdict: stat.Undecided, Doubt: Doubt{Why: Untested}})
-		}
-	}
-	return out
 }
 
 // sameAgainst judges a condition on a figure that did not change at all, and has

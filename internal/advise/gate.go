@@ -380,3 +380,28 @@ func LostWords(all []Loss) string {
 	}
 	return strings.Join(words, ", and ")
 }
+
+// lacks reports whether results have the treatment of a series, and not the figure.
+func lacks(all []Series, like Series) bool {
+	_, has := Find(all, like)
+	return !has && slices.ContainsFunc(all, func(s Series) bool { return same(s, like) })
+}
+
+// gone are conditions on figures that the old results have and the new ones lack, of treatments
+// that both have: nothing is excluded there.
+func gone(old, new []Series, conditions []Condition) []Outcome {
+	var out []Outcome
+	for _, k := range conditions {
+		for _, a := range old {
+			if !lacks(new, a) || !k.Matches(a) || a.Floor {
+				continue
+			}
+			empty := a
+			empty.Trials = nil
+			c := contrast(a, empty, k.Figure, 0.95)
+			c.Doubt = "the new results lack this figure; measure it there, too, or drop the condition"
+			out = append(out, Outcome{Condition: k, Contrast: c, Verdict: stat.Undecided, Doubt: Doubt{Why: Untested}})
+		}
+	}
+	return out
+}

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -125,25 +126,45 @@ func welch(a, b []float64, confidence float64, log bool) (Comparison, error) {
 
 func sides(a, b []float64, confidence float64, log bool) (x, y []float64, err error) {
 	for i, s := range [][]float64{a, b} {
-		side := [2]string{"first", "second"}[i]
 		if err := usable(s, confidence); err != nil {
-			return nil, nil, fmt.Errorf("%s side: %w", side, err)
+			return nil, nil, OfSide{i, err}
 		}
 		if len(s) < 2 {
-			return nil, nil, fmt.Errorf("%s side: %w: one value shows no spread; run at least 2 trials, preferably 10",
-				side, ErrTooFew)
+			return nil, nil, OfSide{i, fmt.Errorf("%w: one value shows no spread; run at least 2 trials, preferably 10",
+				ErrTooFew)}
 		}
 	}
 	if !log {
 		return a, b, nil
 	}
 	if x, err = logs(a); err != nil {
-		return nil, nil, fmt.Errorf("first side: %w", err)
+		return nil, nil, OfSide{0, err}
 	}
 	if y, err = logs(b); err != nil {
-		return nil, nil, fmt.Errorf("second side: %w", err)
+		return nil, nil, OfSide{1, err}
 	}
 	return x, y, nil
+}
+
+// An OfSide is an error or a warning about one of the two samples that are compared.
+type OfSide struct {
+	Side int // 0 or 1
+	Err  error
+}
+
+func (e OfSide) Error() string {
+	return fmt.Sprintf("%s side: %v", [2]string{"first", "second"}[e.Side], e.Err)
+}
+
+func (e OfSide) Unwrap() error { return e.Err }
+
+// NameSides says which sample an error or a warning is about by a name of it; errors about both stay as they are.
+func NameSides(err error, first, second string) error {
+	var of OfSide
+	if !errors.As(err, &of) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", [2]string{first, second}[of.Side], of.Err)
 }
 
 func logs(xs []float64) ([]float64, error) {
@@ -264,7 +285,7 @@ func (c Comparison) unlog(x float64) float64 {
 func (c Comparison) doubts(a, b []float64) Comparison {
 	for i, s := range [][]float64{a, b} {
 		if allEqual(s) {
-			c.Warnings = append(c.Warnings, fmt.Errorf("%s side: %w", [2]string{"first", "second"}[i], noSpread(len(s), s[0])))
+			c.Warnings = append(c.Warnings, OfSide{i, noSpread(len(s), s[0])})
 		}
 	}
 	if c.se == 0 && len(c.Warnings) == 0 {

@@ -7,8 +7,17 @@ import (
 	"slices"
 )
 
-// ErrFollow warns that paired differences follow each other in the order in which they were measured.
+// ErrFollow warns that paired differences, or the values of one sample, follow each other in the order in which they
+// were measured.
 var ErrFollow = errors.New("blocks follow each other")
+
+// errValuesFollow is ErrFollow of one sample, whose values may be trials or runs.
+var errValuesFollow error = valuesFollow{}
+
+type valuesFollow struct{}
+
+func (valuesFollow) Error() string     { return "values follow each other" }
+func (valuesFollow) Is(err error) bool { return err == ErrFollow }
 
 const (
 	fewestInOrder = 8                // with fewer blocks no test can say that they follow each other
@@ -41,7 +50,7 @@ func (c Comparison) inOrderFrom(fewest int, d []float64) Comparison {
 	wider := math.Sqrt(raised(n, f))
 	c = c.of(c.center, c.se*wider, freedom(n, f), c.Confidence)
 	c.wider = wider
-	c.Warnings = append(c.Warnings, fmt.Errorf("%w: the ratio of one says something of the next (correlation %.2g), "+
+	c.Warnings = append(c.Warnings, fmt.Errorf("%w: the ratio of each is like that of the one before (correlation %.2g), "+
 		"as where one side drifts by itself; %d of them count as %.2g, and the interval is wider", ErrFollow, rho, len(d),
 		n/f))
 	return c
@@ -89,18 +98,18 @@ func RatioOfRuns(a, b []float64, confidence float64) (Comparison, error) {
 		n := float64(len(x))
 		f, rho := following(x, eachFrom)
 		if f > 1 && len(x) < fewestOfRuns {
-			c.Warnings = append(c.Warnings, fmt.Errorf("%w, it seems: on the %s side a trial says something of the next, as on "+
-				"a machine that drifts; %d are too few to say how much, and the interval may be too narrow; %d would tell",
-				ErrFollow, [2]string{"first", "second"}[i], len(x), fewestOfRuns))
+			c.Warnings = append(c.Warnings, OfSide{i, fmt.Errorf("%w, it seems: each is like the one before, as on a "+
+				"machine that drifts; %d are too few to say how much, and the interval may be too narrow; %d would tell",
+				errValuesFollow, len(x), fewestOfRuns)})
 			f = 1
 		}
 		_, v := moments(x)
 		v, df := v/n, n-1
 		if f > 1 {
 			v, df = v*raised(n, f), freedom(n, f)
-			c.Warnings = append(c.Warnings, fmt.Errorf("%w: on the %s side a trial says something of the next (correlation "+
-				"%.2g), as on a machine that drifts; %d of them count as %.2g, and the interval is wider", ErrFollow,
-				[2]string{"first", "second"}[i], rho, len(x), n/f))
+			c.Warnings = append(c.Warnings, OfSide{i, fmt.Errorf("%w: each is like the one before (correlation %.2g), "+
+				"as on a machine that drifts; %d of them count as %.2g, and the interval is wider", errValuesFollow, rho, len(x),
+				n/f)})
 		}
 		variance, squares = variance+v, squares+v*v/df
 	}
