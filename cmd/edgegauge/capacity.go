@@ -45,19 +45,19 @@ func capacityCmd(a *app) *cobra.Command {
 		Use:   "capacity STUDY --slo CONDITIONS",
 		Short: "find a server's capacity: how many requests per second, and how many devices, it can handle",
 		Long: `Capacity finds the rate at which a server just meets an objective: the rate at which half of the trials meet
-all conditions, with an interval. STUDY says which server is asked for what, and has one treatment; its load is
-replaced. Requests come at a rate, whether the server answers or not.
+all conditions, with an interval. STUDY names the server and the request, and has one treatment; the search replaces
+its load. Requests are sent at a rate, whether the server answers or not.
 
 Conditions have the form FIGURE < BOUND, with commas between them. Figures are response_time, rtt and total_time,
-each with a percentile, mean or median, and failed, the share of requests that failed. A failed request counts as one
-that took for ever.
+each with a percentile, mean or median, and failed, the share of requests that failed. A failed request counts as
+infinitely slow.
 
-It doubles the rate until a trial breaks the objective, and then measures blocks of randomized rates around the
+Capacity doubles the rate until a trial breaks the objective. It then measures blocks of randomized rates around the
 knee, each trial in fresh processes, until the interval is as narrow as asked or the budget ends. To resume a search
 that was stopped, run the same command again.
 
-With --scale concurrency it measures the throughput with 1, 2, 4, … requests under way instead, and fits the Universal
-Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
+With --scale concurrency, capacity measures the throughput with 1, 2, 4, … requests under way instead, and fits the
+Universal Scalability Law. doc/how-much-a-server-bears.md goes through an example.`,
 		Example: `  edgegauge capacity my-service.yaml --slo "response_time p99 < 200ms, failed < 1%" --period 1m
   edgegauge capacity my-service.yaml --scale concurrency --most 256`,
 		Args: cobra.ExactArgs(1),

@@ -31,14 +31,18 @@ func chooseCmd() *cobra.Command {
 meet every --require beyond doubt (Holm-corrected over all of them). It says which differences are within noise (all
 pairs compared simultaneously), which treatments are on the Pareto front of all objectives, and what to measure next. A
 figure is a response, such as rtt, rtt.p95 or server.cpu; without mean, median or p95 it is the one that report shows.
-If both sides have it and none is named, the worse side counts, and both must meet a requirement. Times are of the
-requests that were answered: where some failed, a bound on their mean, such as 'rtt < 100ms', is met only beside one on
-how many may fail, such as 'failed_share < 1%'. Medians and p95 are of all requests, of which those that failed are the
-slowest.
+If both sides have it and neither is named, the worse side counts, and both must meet a requirement.
+
+Medians and p95 of times cover all requests, with those that failed as the slowest. Means cover only the requests that
+were answered. So if requests failed, a bound on a mean, such as 'rtt < 100ms', is met only together with a bound on how
+many may fail, such as 'failed_share < 1%'.
+
 --need 'battery > 5y' is a requirement on what forecast models, with --battery, --link and --period; the whole interval
-must meet it. Each link, device, service, message and load has a verdict of its own, unless --across is given. The exit
-code is 1 if, in one of them, no treatment meets the requirements beyond doubt, or so many requests of each failed that
-the figure to rank by is one of them: the nearest figure that exists is named.`,
+must meet it. Each link, device, service, message and load has its own verdict, unless --across is given.
+
+The exit code is 1 if, in one of these verdicts, no treatment meets the requirements beyond doubt, or if so many
+requests of each treatment failed that there is no figure to rank by. Choose then names the nearest figure that
+exists.`,
 		Example: "  edgegauge choose results/latest --minimize rtt\n  edgegauge choose results/latest --minimize cpu " +
 			"--minimize message_size --require 'rtt.p95 < 100ms' --require 'peak_rss < 32MB'\n  edgegauge choose " +
 			"results/latest --minimize rtt --need 'battery > 1y' --battery 2xAA --link nb-iot --period 1h",

@@ -52,20 +52,24 @@ trials (geometric means). If a condition on a time names no figure, it also cove
 5%' does not. Conditions do not apply to the floors.
 
 With --base and --with, compare measures both versions itself: in every block of one study each stack runs in the base
-version and as it is now, in random order. --base is a git revision (checked out into a temporary folder, where a
-stack is built as its stack.yaml says, or by --build), a folder (a stack's, or one of several), or a binary (another
-edgegauge for the stacks inside it, or what a stack's commands begin with). --detect is the smallest difference of
-interest. After --pilot blocks compare says how many blocks and minutes it takes to find it with the given --power, and
-runs them (with --plan it stops there). The answer is worse if NEW is slower beyond doubt, unless a difference of that
-size is excluded; good if it is excluded. "compare RESULTS" judges again. --from RESULTS instead of --base estimates the
-blocks and minutes from earlier results.
+version and as it is now, in random order. --base is one of these:
 
-The exit code is 1 if a condition is met beyond doubt for any treatment, or if NEW has fewer valid trials than OLD of
-those planned (--allow-lost accepts that). It is 0 if every condition is excluded beyond doubt. Otherwise the answer is
-"undecided", with the number of trials needed to decide; the exit code is then 0, or the one that --undecided-exit
-names; --strict means 1. A difference that waiting for a CPU could explain is never decided. More failed requests,
-beyond chance, count as worse, too, and so do fewer trials in which devices recovered from an outage, beyond chance
-(--allow-lost accepts both). Probes of different URLs are refused without --other-url.`,
+  a git revision   checked out into a temporary folder, where a stack is built as its stack.yaml says, or by --build
+  a folder         a stack's folder, or one that contains several
+  a binary         another edgegauge for the stacks inside it, or the program that a stack's commands begin with
+
+--detect is the smallest difference of interest. After --pilot blocks, compare says how many blocks and minutes it takes
+to find that difference with the given --power, and runs them (with --plan it stops there). The answer is worse if NEW
+is slower beyond doubt, unless a difference of that size is excluded; it is good if it is excluded. "compare RESULTS"
+judges again. --from RESULTS instead of --base estimates the blocks and minutes from earlier results.
+
+The exit code is 1 if a condition is met beyond doubt for any treatment. It is 0 if every condition is excluded beyond
+doubt. Otherwise the answer is "undecided", with the number of trials needed to decide; the exit code is then 0, or the
+one that --undecided-exit names; --strict means 1. A difference that waiting for a CPU could explain is never decided.
+
+The exit code is also 1 if NEW has fewer valid trials than OLD of those planned, more failed requests, or fewer trials
+in which devices recovered from an outage, each beyond chance; --allow-lost accepts all three. Probes of different URLs
+are refused without --other-url.`,
 		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest " +
 			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json " +
 			"--fail-if 'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n  edgegauge compare " +

@@ -140,8 +140,8 @@ func (r *runningProgram) stop(grace, most time.Duration) ([]byte, error) {
 	e, killed := r.process.Stop(ctx, most)
 	switch {
 	case killed:
-		return rest, fmt.Errorf("killed %v after the end of its stdin, of which it wanted a CPU and had none for %v",
-			time.Since(began).Round(time.Millisecond), (r.waited() - before).Round(time.Millisecond))
+		return rest, fmt.Errorf("killed %v after the end of its stdin; for %v of that time it was ready to run and "+
+			"had no CPU", time.Since(began).Round(time.Millisecond), (r.waited() - before).Round(time.Millisecond))
 	case e.Orphans > 0:
 		return rest, fmt.Errorf("it left %s behind, which had to be killed", plural.Count(e.Orphans, "process"))
 	}

@@ -296,7 +296,7 @@ func straysOf(given func(flag string) bool, name string, machine bool) error {
 		case given("from") && given(flag):
 			return fmt.Errorf("--%s is of a new run, and --from takes results that exist; leave one of them out", flag)
 		case given("study") && (flag == "stacks" || flag == "sizes" || flag == "replications") && given(flag):
-			return fmt.Errorf("--%s is of the default study, and --study names another; leave one of them out", flag)
+			return fmt.Errorf("--%s is for the default study, but --study names another; leave one of them out", flag)
 		}
 	}
 	return nil

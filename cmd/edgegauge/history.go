@@ -27,16 +27,16 @@ func historyCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history RESULTS...",
 		Short: "where did it change? the same study over days, commits or versions",
-		Long: `History shows the results of one study in their order, each figure with its interval, and marks where the level
+		Long: `History shows the results of one study in order, each figure with its interval, and marks where the level
 changed. RESULTS are results directories, or folders of them. Results that differ from the newest in settings,
 treatments or warm-up are left out, and listed. The number of trials, the seed and the precision may differ.
 
 Each run is weighted by its own standard error and by how much runs differ beyond their errors. A change of the machine
 (its model, CPUs, kernel or system, a stack's runtime; for stacks outside edgegauge, edgegauge itself) begins a new
-level and is no regression. A single run far from its level is called odd, and decides nothing. Any other change is a
-suspect, and no more: "edgegauge confirm" measures both versions again, interleaved, and history then shows the verdict.
-About 4 to 6 of 100 runs without any change are suspected, whatever the number of responses and treatments: they share
-that rate, so ask about few. The exit code is 0 whatever is found.`,
+level and is not a regression. A single run far from its level is called odd, and decides nothing. Any other change is
+only a suspect: "edgegauge confirm" measures both versions again, interleaved, and history then shows the verdict.
+About 4 to 6 of 100 runs without any change become suspects, whatever the number of responses and treatments: they share
+that rate, so ask about few of them. The exit code is 0 whatever is found.`,
 		Example: "  edgegauge history results/gate\n  edgegauge history results --study gate --by commit\n  " +
 			"edgegauge history results/gate --response rtt --response server.cpu --json",
 		Args: cobra.MinimumNArgs(1),

@@ -51,7 +51,7 @@ var laterMistakes = []mistake{
 	{"compare old --other-url", "", "--other-url is for two probes; leave it out"},
 	{"compare --base HEAD --with good.yaml --detect 5% --other-url", "", "--other-url is for two probes; leave it out"},
 	{"report old --claims --findings", "", "--claims prints verdicts and --findings writes pages; keep one"},
-	{"report old --claims --anova", "", "--anova is of the report on one directory; leave it out"},
+	{"report old --claims --anova", "", "--anova is for the report on one directory; leave it out"},
 	{"report --findings old --format html --out x", "", "--findings writes pages; leave out --format"},
 	{"run good.yaml --lease 8s", "", "--lease means nothing without --benches: add it, or leave --lease out"},
 	{"stacks build --all rest-json", "", "--all means every stack, and rest-json names some; leave one of them out"},

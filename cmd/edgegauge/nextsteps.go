@@ -67,10 +67,10 @@ func propose(dir string, r *report.Report, given ...string) []report.Step {
 	}
 	switch {
 	case search:
-		add("after a change, search again; the intervals of both searches tell", again+" --out "+after)
+		add("after a change, search again and compare the intervals of both searches", again+" --out "+after)
 	case versions:
 		if exists(filepath.Join(dir, report.ConfirmationFile)) {
-			add("say again what came of it", "edgegauge confirm "+report.QuotedPath(dir))
+			add("print the verdict of the confirmation again", "edgegauge confirm "+report.QuotedPath(dir))
 		} else {
 			add("judge the two versions"+gate, "edgegauge compare "+report.QuotedPath(dir))
 		}

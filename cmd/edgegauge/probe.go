@@ -58,27 +58,31 @@ is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answe
 stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
 NAME/response/{id}.
 
-A figure is the mean of runs. One marked with * is their geometric mean: the runs differ so much that an interval of
-their mean would reach below zero; the mean stands below. One marked with ? is the mean, without an interval: that of
-the geometric mean reaches from below 1/100 of it to above 100 times it, as that of two runs often does. Answers per
-second are those of a run over the time until its last answer; with --rate, over that of its schedule (requests over
-rate) if it is longer.
+A figure is the mean of runs. A figure marked with * is their geometric mean: the runs differ so much that an interval
+of their mean would reach below zero; the mean is printed below the table. A figure marked with ? is the mean, without
+an interval: the interval of the geometric mean reaches from below 1/100 of it to above 100 times it, as it often does
+with two runs. Answers per second are counted over the time until a run's last answer, or, with --rate, over the time
+of its schedule (requests over rate) if that is longer.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
-instant of a schedule, and response time counts from then. It is sent then if one of the --concurrency connections is
-free; otherwise it waits for one, and probe says how many waited. Take at least --rate times the response time in
-seconds. All requests that are due in --duration are sent, so a run takes longer if requests wait.
+instant of a schedule, and its response time counts from that instant. It is sent then if one of the --concurrency
+connections is free; otherwise it waits for one, and probe says how many requests waited. Set --concurrency to at least
+--rate times the response time in seconds. All requests that are due in --duration are sent, so a run takes longer if
+requests wait.
 
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
-percentile, as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second). Means,
-percentiles and the rate are judged by their interval over the runs, a share of failures by its exact interval over all
-requests: if it contains the bound, the answer is "undecided". Several such conditions share the level of 5 % (Holm).
-The number of failures and max are judged as counted. Requests that failed count as the slowest: a bound on a percentile
-(or max) to which only the others keep is "undecided", too. A bound on a mean counts all the same if a condition such
-as 'failures>1%' says how many may fail, and is not met. A run in which every request failed has no
-times: a condition on them may be met by the other runs, but is not excluded. The exit code is 1 if a condition is met,
-or if one is undecided and --strict is given; otherwise 0. 2: the command line is wrong; 3: no condition is met, and no
-request was answered or a run could not be made.
+percentile, such as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second).
+Means, percentiles and the rate are judged by their interval over the runs, and a share of failures by its exact
+interval over all requests. If the interval contains the bound, the answer is "undecided". Several such conditions share
+the level of 5 % (Holm). The number of failures and max are judged as counted.
+
+Requests that failed count as the slowest: if only the answered requests are within a bound on a percentile (or max),
+the answer is "undecided", too. So is a bound on a mean, unless a condition such as 'failures>1%' says how many may fail
+and is not met. A run in which every request failed has no times: a condition on times may be met by the other runs, but
+is not excluded.
+
+The exit code is 1 if a condition is met, or if one is undecided and --strict is given; otherwise 0. It is 2 if the
+command line is wrong, and 3 if no condition is met, and no request was answered or a run could not be made.
 
 edgegauge compare compares two outputs of --json.
 

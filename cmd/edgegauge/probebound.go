@@ -233,7 +233,7 @@ func (b bound) doubtAnswered(j *judged, t total, bounds []bound, all []judged) {
 	case b.of == "max":
 		j.doubt(notAnswered(failed, b.of))
 	case b.of == "mean":
-		why := fmt.Sprintf("the mean is of the requests that were answered, and %.3g %% of all failed", failed)
+		why := fmt.Sprintf("the mean covers only the requests that were answered, and %.3g %% of all failed", failed)
 		if open := mayFail(bounds, all); open != "" {
 			j.doubt(why + ": " + open)
 		} else {
@@ -244,8 +244,8 @@ func (b bound) doubtAnswered(j *judged, t total, bounds []bound, all []judged) {
 
 // notAnswered says why a figure of so many per cent of requests that failed keeps to no bound.
 func notAnswered(failed float64, figure string) string {
-	return fmt.Sprintf("%.3g %% of all requests have failed, and %s is of those that were answered: among all it is "+
-		"one that was not", failed, figure)
+	return fmt.Sprintf("%.3g %% of all requests have failed, and %s covers only those that were answered: among "+
+		"all it is one that failed", failed, figure)
 }
 
 // mayFail says why no condition allows so many requests to fail; empty: one does, and is not met.
@@ -284,7 +284,7 @@ func (b bound) amongAll(j judged, all []figures, confidence float64) judged {
 	}
 	whole := b.over(values, confidence)
 	if j.p = max(j.p, whole.p); whole.Verdict != j.Verdict {
-		j.doubt(fmt.Sprintf("this is of the requests that were answered; among all, of which those that failed are the "+
+		j.doubt(fmt.Sprintf("this covers only the requests that were answered; among all, with those that failed as the "+
 			"slowest, it is %s", report.Format(*whole.Value, whole.Unit)))
 	}
 	return j

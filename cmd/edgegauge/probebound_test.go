@@ -127,7 +127,7 @@ func TestConditionsOfProbe(t *testing.T) {
 // The mean of the answered requests keeps to a bound where a condition says how many may fail, and no more did.
 func TestAMeanBesideFailures(t *testing.T) {
 	const ms = time.Millisecond
-	const of = "the mean is of the requests that were answered, and 1.96 % of all failed"
+	const of = "the mean covers only the requests that were answered, and 1.96 % of all failed"
 	for _, tt := range []struct {
 		beside string
 		want   stat.Verdict
@@ -190,7 +190,7 @@ func TestAPercentileOfAnsweredRequestsKeepsToNoBound(t *testing.T) {
 	if got := judgeAll([]bound{b}, starved, 0.95)[0].String(); !strings.HasPrefix(got, want) {
 		t.Errorf("what is broken, and waited: got %s, want %s", got, want)
 	}
-	const answered = "p99>40ms: undecided, 30.0 ms (29.9 ms to 30.2 ms); 4.76 % of all requests have failed, and p99 is of"
+	const answered = "p99>40ms: undecided, 30.0 ms (29.9 ms to 30.2 ms); 4.76 % of all requests have failed, and p99 covers"
 	if b, _ = parseBound("p99>40ms"); !strings.HasPrefix(judgeAll([]bound{b}, starved, 0.95)[0].String(), answered) {
 		t.Errorf("got %s, want %s", judgeAll([]bound{b}, starved, 0.95)[0], answered)
 	}

@@ -27,9 +27,10 @@ func reportCmd(*app) *cobra.Command {
 		Short: "summarize a results directory",
 		Long: `Report summarizes a results directory. If the study names a published table, the report ends with the paper's
 claims, each confirmed, contradicted or undecided. --claims prints only these claims, for any number of directories.
---findings writes a page with figures for each of the five papers, and one over all, into the folder --out, from results
-of their studies. The first directory of each paper gives its scorecard. Others stand beside it: those of other settings
-side by side, those that repeat it with what agrees.`,
+
+--findings reads results of the studies of the five papers. It writes a page with figures for each paper, and one page
+over all, into the folder --out. The first directory of each paper gives its scorecard. Its page also shows the others:
+results of other settings side by side, and repetitions with what agrees.`,
 		Example: "  edgegauge report results/latest\n  edgegauge report results/latest --format html > report.html\n  " +
 			"edgegauge report results/latest --format svg --out figures\n" +
 			"  edgegauge report --claims results/*/001 --format json\n  edgegauge report --findings findings/* --out " +
@@ -64,7 +65,7 @@ side by side, those that repeat it with what agrees.`,
 			case claims && findings:
 				return exit{exitUsage, errors.New("--claims prints verdicts and --findings writes pages; keep one")}
 			case anova && (claims || findings):
-				return exit{exitUsage, errors.New("--anova is of the report on one directory; leave it out")}
+				return exit{exitUsage, errors.New("--anova is for the report on one directory; leave it out")}
 			case findings && cmd.Flags().Changed("format"):
 				return exit{exitUsage, errors.New("--findings writes pages; leave out --format")}
 			}

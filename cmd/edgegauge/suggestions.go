@@ -69,19 +69,19 @@ var namesNew = []string{"junit", "markdown", "out", "svg"}
 // for words that were not given, they would do something else than was asked for.
 func emptyWords(c *cobra.Command, args []string) (err error) {
 	if i := slices.Index(args, ""); i >= 0 {
-		return fmt.Errorf("argument %d of %s is empty; is a variable of the shell not set?", i+1, c.CommandPath())
+		return fmt.Errorf("argument %d of %s is empty; is a shell variable not set?", i+1, c.CommandPath())
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if name := f.Value.String(); slices.Contains(namesNew, f.Name) && strings.HasPrefix(name, "-") && err == nil {
-			err = fmt.Errorf("--%s %s: that begins like a flag; is a word missing? Standard output is /dev/stdout, and a file "+
-				"of such a name is ./%[2]s", f.Name, name)
+			err = fmt.Errorf("--%s %s: that looks like a flag; is a value missing? Write /dev/stdout for standard output, and "+
+				"./%[2]s for a file of that name", f.Name, name)
 		}
 		empty := f.Value.Type() == "string" && f.Value.String() == ""
 		if all, ok := f.Value.(pflag.SliceValue); ok {
 			empty = len(all.GetSlice()) == 0 || slices.Contains(all.GetSlice(), "")
 		}
 		if empty && !slices.Contains(mayBeEmpty, f.Name) && err == nil {
-			err = fmt.Errorf("--%s is empty; is a variable of the shell not set? It takes: %s", f.Name, f.Usage)
+			err = fmt.Errorf("--%s is empty; is a shell variable not set? It takes: %s", f.Name, f.Usage)
 		}
 	})
 	return err

@@ -105,7 +105,7 @@ var responses = sync.OnceValue(func() []Response {
 			"devices: p99 of how much later than due the driver sent requests; it says nothing about the server", false},
 		{Quantity{"recovery_time", "s"}, atClient,
 			"devices: from the end of the outage until, for 10 s, at most 1 % of the devices were down and 1 % of the " +
-				"requests failed, beside those before the outage; down: their last request failed", false},
+				"requests failed, in addition to those before the outage; down: their last request failed", false},
 		{Quantity{"cpu", "s"}, atBoth, "CPU time of the side's processes per request", false},
 		{Quantity{"instructions", "1"}, []Side{Server},
 			"user instructions of the server's program per request, on a device that counts them", false},

@@ -91,7 +91,7 @@ func (p BenchPanel) agreement(confidence float64) string {
 	turned := p.turned(confidence)
 	switch {
 	case !ofBench(p.Response):
-		return "no bench has a part in it: what it differs by is what trials drew"
+		return "it does not depend on the bench: it varies only with what the trials drew"
 	case math.IsNaN(float64(m.P)):
 		return "whether benches rank treatments differently is not known: they have too few treatments in common, or too " +
 			"few blocks"

@@ -95,20 +95,20 @@ func (c *Capacity) Says() []string {
 			100*(k.Hi-k.Lo)/2/k.Rate, 100*c.Precision))
 	}
 	if n := len(c.Trials); c.Step.Stage == stat.Exhausted && n < c.Budget {
-		out = append(out, fmt.Sprintf("It ended after %s of %d: the next block has %d.", plural.Count(n, "trial"), c.Budget,
-			stat.CapacityBlock))
+		out = append(out, fmt.Sprintf("The search ended after %s of %d: the next block needs %d.",
+			plural.Count(n, "trial"), c.Budget, stat.CapacityBlock))
 	}
 	if c.Found() && !k.Fits() {
 		out = append(out, fmt.Sprintf("The trials do not follow a line near the knee (p = %.2g), so the interval may be too "+
 			"narrow. %s.", k.Bent, byCount(k)))
 	}
-	out = append(out, fmt.Sprintf("It holds for trials of %s with %s arrivals and at most %s under way; longer "+
-		"trials see a queue grow further.", study.DurationText(c.Length), c.Arrival, plural.Count(c.InFlight, "request")))
+	out = append(out, fmt.Sprintf("This holds for trials of %s with %s arrivals and at most %s under way; in longer "+
+		"trials a queue grows further.", study.DurationText(c.Length), c.Arrival, plural.Count(c.InFlight, "request")))
 	if c.Driver > 0 {
 		out = append(out, fmt.Sprintf("The driver itself does %s requests/s against %s; the search, which ends at half of "+
 			"that, went up to %s.", significant(c.Driver), c.Floor, significant(c.Highest())))
 	} else {
-		out = append(out, "What the driver itself can do was not measured: it is not this program's.")
+		out = append(out, "The highest rate of the driver was not measured, since the driver is not part of edgegauge.")
 	}
 	return append(out, c.invalid()...)
 }
@@ -138,11 +138,11 @@ func byCount(k stat.Capacity) string {
 	case k.Below > 0 && k.Above > 0:
 		return fmt.Sprintf("By count, most trials kept to it up to %s requests/s, and most broke it from %s on", below, above)
 	case k.Below > 0:
-		return "By count, most trials kept to it up to " + below + " requests/s, and at no rate above did most break it"
+		return "By count, most trials kept to it up to " + below + " requests/s, and at no higher rate did most break it"
 	case k.Above > 0:
-		return "By count, most trials broke it from " + above + " requests/s on, and at no rate below did most keep to it"
+		return "By count, most trials broke it from " + above + " requests/s on, and at no lower rate did most keep to it"
 	}
-	return "By count, at no rate below the capacity did most trials keep to it, and at none above did most break it"
+	return "By count, at no rate below the capacity did most trials keep to it, and at no rate above it did most break it"
 }
 
 // figure is a condition's figure in words.

@@ -35,11 +35,11 @@ func TestCapacityNotFound(t *testing.T) {
 		{stat.Exhausted, []float64{6000, -24000, 12710, -14000, 13000, -13500}, []string{
 			"between 13000 and 13500 requests/s by single trials of 10s",
 			"That is roughly between 780000 and 810000 devices that send once in 1m.",
-			"It ended after 6 trials of 8: the next block has 3.",
+			"The search ended after 6 trials of 8: the next block needs 3.",
 			"against floor-tcp; the search, which ends at half of that, went up to 24000."}, "some broke"},
 		{stat.Exhausted, []float64{10350, -12310, -10410, 12000, 11000, 11100, 11200, 11300}, []string{
 			"of single trials of 10s, some broke it from 10410 requests/s on, and some kept to it up to 12000",
-			"That is roughly between 624600 and 720000 devices"}, "It ended after"},
+			"That is roughly between 624600 and 720000 devices"}, "The search ended after"},
 		{stat.Exhausted, []float64{100, -100}, []string{"some broke it from 100 requests/s on, and some kept to it up to " +
 			"100"}, "between 100 and"},
 		{stat.Exhausted, []float64{100, 400, 1600}, []string{"kept to this up to 1600 requests/s, and none broke it",
@@ -161,8 +161,8 @@ func TestCapacityByCount(t *testing.T) {
 		below, above float64
 		want         string
 	}{{900, 1100, "kept to it up to 900 requests/s, and most broke it from 1100 on"},
-		{900, 0, "kept to it up to 900 requests/s, and at no rate above did most break it"},
-		{0, 1100, "broke it from 1100 requests/s on, and at no rate below did most keep to it"},
+		{900, 0, "kept to it up to 900 requests/s, and at no higher rate did most break it"},
+		{0, 1100, "broke it from 1100 requests/s on, and at no lower rate did most keep to it"},
 		{0, 0, "at no rate below the capacity did most trials keep to it"}} {
 		c := Capacity{capacity.Answer{Length: time.Second, Step: stat.CapacityStep{Stage: stat.Precise,
 			Capacity: stat.Capacity{Rate: 1000, Lo: 990, Hi: 1010, Bent: 1e-3, Below: x.below, Above: x.above, Trials: 20}}}}
@@ -193,7 +193,8 @@ func TestCapacityHasTheDigitsOfItsInterval(t *testing.T) {
 			Step: stat.CapacityStep{Stage: stat.Precise, Capacity: stat.Capacity{Rate: x.rate, Lo: x.lo, Hi: x.hi,
 				Bent: math.NaN(), Trials: 20}}}}
 		got := strings.Join(append([]string{c.Headline()}, c.Says()...), "\n")
-		if !strings.Contains(got, "capacity is "+x.want) || !strings.Contains(got, "It holds for trials of 1m with poisson") {
+		if !strings.Contains(got, "capacity is "+x.want) ||
+			!strings.Contains(got, "This holds for trials of 1m with poisson") {
 			t.Errorf("got %s", got)
 		}
 	}

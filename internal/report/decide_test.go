@@ -320,8 +320,8 @@ func TestConnectionsThatNobodyTellsOf(t *testing.T) {
 			noted = append(noted, store.Quality{Key: key, Unit: "1", Value: value})
 		}
 		r := reportOf(t, fabricated(t, twoStacks, rtt, noted...))
-		want := fmt.Sprintf("in 30 of 30 trials the client opened more connections than it was to keep, at least %.0f for "+
-			"%.0f,", tt.had, tt.asked)
+		want := fmt.Sprintf("in 30 of 30 trials the client opened more connections than it should keep, at least %.0f instead "+
+			"of %.0f,", tt.had, tt.asked)
 		for _, c := range r.Cells {
 			if c.Side == measure.Client && strings.Contains(strings.Join(c.Warnings, "\n"), want) != tt.says {
 				t.Errorf("%+v: %s: %q", tt, c.Response, c.Warnings)
@@ -351,7 +351,7 @@ func TestATreatmentThatIsComparedWithNone(t *testing.T) {
 // Times that cannot be are said where all trials of a treatment have them: one trial may have met a busy machine.
 func TestClocksThatCannotBeAreInTheAnswer(t *testing.T) {
 	for key, says := range map[string]string{
-		"untold":             "spiky: of 20.0 ms of each run, by the lab's clock, the client's records know nothing",
+		"untold":             "spiky: the client's records do not account for 20.0 ms of each run, by the lab's clock",
 		"handled_beyond_rtt": "spiky: the server handled each request for 20.0 ms longer than the client waited",
 	} {
 		for _, some := range []bool{false, true} {
@@ -378,7 +378,7 @@ func TestUnsureAnswers(t *testing.T) {
 			store.Quality{Key: "unsure_answers", Unit: "1", Value: unsure}))
 		for _, c := range r.Cells {
 			text := strings.Join(c.Warnings, "\n")
-			if said := strings.Contains(text, " had an answer that may be an earlier request's"); said != (want &&
+			if said := strings.Contains(text, " had an answer that may belong to an earlier request"); said != (want &&
 				c.Side == measure.Client) {
 				t.Errorf("%.0f unsure: %s of the %s: %q", unsure, c.Response, c.Side, c.Warnings)
 			}

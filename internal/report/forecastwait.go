@@ -59,7 +59,7 @@ func (r *Report) waits(treatment int, radio string, stated bool, perTrial func(s
 }
 
 // atMost says what a life is worth that leaves connecting out.
-const atMost = ". The life is at most this, and ranks behind those of which connecting is known"
+const atMost = ". The life is at most this, and ranks behind those that include connecting"
 
 func (w *reportWait) say(note string) { w.notes = append(w.notes, note) }
 

@@ -230,7 +230,7 @@ func (r *Report) thatTime() string {
 	if r.within() == "" || r.Within > 12*time.Hour || r.Benches != nil || r.time() != "" {
 		return ""
 	}
-	return "; they cover that time, not another day's"
+	return "; they cover only what varied within that time"
 }
 
 // spanText is a time that need not be exact.

@@ -38,7 +38,7 @@ func (r *Report) doubtMovedIdle(treatment int, side measure.Side, trials []map[s
 	if mean.Center < 0 {
 		says = "lower"
 	}
-	text := fmt.Sprintf("idle power of the %s is %s behind the runs than before them, by %s over a request (mean of %d "+
+	text := fmt.Sprintf("idle power of the %s is %s after the runs than before them, by %s over a request (mean of %d "+
 		"trials): energy is net of a base that moves evenly; where it does not, energy is off by up to %s in all trials "+
 		"alike, which no interval shows; wait for the device to settle (raise design.warmup or design.cooldown)", side, says,
 		Format(2*off, c.Unit), len(moved), Format(off, c.Unit))

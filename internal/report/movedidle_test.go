@@ -119,10 +119,10 @@ func TestWhatIsSaidOfMovedIdle(t *testing.T) {
 		moved []float64
 		want  string
 	}{
-		{1e-4, []float64{0.40, 0.41, 0.39}, "idle power of the server is higher behind the runs than before them, by 4.00 mJ over a " +
+		{1e-4, []float64{0.40, 0.41, 0.39}, "idle power of the server is higher after the runs than before them, by 4.00 mJ over a " +
 			"request (mean of 3 trials)"},
 		{1e-4, []float64{0.40, 0.41, 0.39}, "off by up to 2.00 mJ in all trials alike"},
-		{1e-4, []float64{-0.40, -0.41, -0.39}, "is lower behind the runs"},
+		{1e-4, []float64{-0.40, -0.41, -0.39}, "is lower after the runs"},
 		{1e-4, []float64{0.40, -0.41, 0.01}, ""}, // by chance
 		{1e-4, []float64{0.06, 0.06, 0.061}, "off by up to 302 µJ"},
 		{5e-4, []float64{0.06, 0.06, 0.061}, ""}, // less than the interval is wide

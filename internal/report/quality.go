@@ -93,8 +93,8 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		}
 		for _, side := range []measure.Side{measure.Client, measure.Server} {
 			if holding(trials, "waiting_untold_"+string(side)) > 0 && !r.counts(i) {
-				r.warnCells(i, side, waits(), fmt.Sprintf("the kernel does not say how long the %s's threads were ready to run "+
-					"and had no CPU (CONFIG_SCHED_INFO): where they waited, times include it, and no verdict allows for it", side))
+				r.warnCells(i, side, waits(), fmt.Sprintf("the kernel does not record how long the %s's threads were ready to run "+
+					"and had no CPU (CONFIG_SCHED_INFO): times include any such wait, and verdicts cannot allow for it", side))
 			}
 		}
 		if n := holding(trials, "other_labs"); n > 0 && !r.counts(i) {
@@ -150,10 +150,10 @@ func (r *Report) doubtTrials(s *store.Store) error {
 func (r *Report) doubtClocks(noted [][]map[string]float64) {
 	for i, trials := range noted {
 		for _, x := range []struct{ key, says string }{
-			{"untold", "of %s of each run, by the lab's clock, the client's records know nothing: it may count in other units " +
-				"than ns"},
+			{"untold", "the client's records do not account for %s of each run, by the lab's clock: it may count in units " +
+				"other than ns"},
 			{"handled_beyond_rtt", "the server handled each request for %s longer than the client waited for its answer, " +
-				"which cannot be: the client reads its clock too late, or one of them counts in other units than ns"},
+				"which is impossible: the client reads its clock too late, or one of them counts in units other than ns"},
 		} {
 			if len(trials) == 0 || holding(trials, x.key) < len(trials) {
 				continue
@@ -168,10 +168,10 @@ func (r *Report) doubtClocks(noted [][]map[string]float64) {
 
 // SurplusAnswers says that answers of so many requests had bytes beyond their length.
 func SurplusAnswers(n, requests int) string {
-	return fmt.Sprintf("%d of %d requests had an answer with bytes beyond its length, as where a body is longer than its "+
-		"Content-Length says: the server violates HTTP (RFC 9112, section 6.3), and what is left over is no part of the "+
-		"figures; the client closes such a connection, so that the next request makes another; have the server send the "+
-		"length that the body has", n, requests)
+	return fmt.Sprintf("%d of %d requests had an answer with bytes beyond its length, such as a body that is longer than "+
+		"its Content-Length: the server violates HTTP (RFC 9112, section 6.3). The figures do not include the extra bytes, "+
+		"and the client closes the connection, so that the next request opens another; have the server send the correct "+
+		"length", n, requests)
 }
 
 // doubtKept warns where the kernel knows of more connections than a client was to make and keep, and the client says
@@ -190,9 +190,9 @@ func (r *Report) doubtKept(treatment int, trials []map[string]float64) {
 	if n == 0 {
 		return
 	}
-	text := fmt.Sprintf("in %d of %d trials the client opened more connections than it was to keep, at least %.0f for "+
-		"%.0f, and did not say so: its round trips may contain opening one, with all handshakes; see who closes them "+
-		"(edgegauge stacks check), or measure connection: per-request", n, holding(trials, "connections_had"),
+	text := fmt.Sprintf("in %d of %d trials the client opened more connections than it should keep, at least %.0f "+
+		"instead of %.0f, and did not report it: its round trips may include opening one, with all handshakes; find out who "+
+		"closes them (edgegauge stacks check), or measure connection: per-request", n, holding(trials, "connections_had"),
 		worst["connections_had"], worst["connections_asked"])
 	r.warnCells(treatment, measure.Client, timed, text)
 	if all > mostReconnects*sum(trials, "requests") {
@@ -209,9 +209,9 @@ func unsaidConnections(trial map[string]float64) float64 {
 
 // UnsureAnswers says that answers over MQTT may be those of earlier requests, and what to set.
 func UnsureAnswers(n, requests int, setting string) string {
-	return fmt.Sprintf("%d of %d requests had an answer that may be an earlier request's: one before it was given up, "+
-		"whose answer may have come late on the same topic, and answers carry no correlation data; so all that follow may "+
-		"be shifted by one. Write {id} into %s, or have the service return the correlation data (MQTT 5)", n, requests,
+	return fmt.Sprintf("%d of %d requests had an answer that may belong to an earlier request: that request was given "+
+		"up, its answer may have come late on the same topic, and answers carry no correlation data. So all answers after "+
+		"it may be off by one. Write {id} into %s, or have the service return the correlation data (MQTT 5)", n, requests,
 		setting)
 }
 

@@ -213,7 +213,7 @@ func (c Repeated) undecided() []string {
 		}
 	}
 	if far != nil {
-		out = append(out, fmt.Sprintf("Undecided is not alike: %s may be %s times what was kept.", repeatedName(*far),
+		out = append(out, fmt.Sprintf("Undecided does not mean alike: %s may be %s times what was kept.", repeatedName(*far),
 			ratioRange(far.Ratio)))
 	}
 	if n := of[advise.Together]; n > 0 {

@@ -11,7 +11,7 @@ import (
 // Every format that says how much was measured says within which time, unless it was less than a minute, and that
 // intervals cover no more, unless it was half a day.
 func TestReportSaysWithinWhichTimeTrialsRan(t *testing.T) {
-	const thatTime = "they cover that time, not another day's"
+	const thatTime = "they cover only what varied within that time"
 	r := fakeReport(t, 2, 1, 4)
 	for _, c := range []struct {
 		within time.Duration

@@ -53,8 +53,9 @@ func (r *Report) checkSpeed() {
 	}
 	r.Alarms = slices.Insert(r.Alarms, 0, fmt.Sprintf("the CPU did not run at one speed: for the same computing, "+
 		"deserialization, client and server both took %s times as long in the slowest tenth of %d trials as in the "+
-		"quickest. A neighbour on the same core of a shared machine does that, or a clock that changes; counters show "+
-		"neither. Intervals contain it; they are narrower on a machine of one's own", significant(apart), len(both)))
+		"quickest. Another virtual machine on the same core may cause this, or a clock frequency that changes; no "+
+		"counter shows either. Intervals include this variation; a machine of your own makes them narrower",
+		significant(apart), len(both)))
 }
 
 // speeds are how much longer than usual, as logarithms, each trial's typical

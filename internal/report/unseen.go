@@ -76,7 +76,7 @@ func (k ranking) allNothing(nameOf func(treatment int) string) string {
 		}
 		names, most = append(names, nameOf(c.Treatment)), max(most, c.Unseen)
 	}
-	return fmt.Sprintf(": not ranked, since the meter, which may be off by up to %s, tells none from 0: %s",
+	return fmt.Sprintf(": not ranked, since the meter, which may be off by up to %s, can distinguish none from 0: %s",
 		Format(most, k.cells[0].Unit), list(names, mostNames))
 }
 

@@ -59,7 +59,7 @@ func TestWhatAMeterDoesNotSeeDecidesNothing(t *testing.T) {
 		r := metersOf(t, c.unseen, joules)
 		says := strings.Join(r.Verdict(), "\n")
 		if strings.Contains(says, "next is rest-json") != c.decides ||
-			strings.Contains(says, "tells none from 0") != c.nothing ||
+			strings.Contains(says, "can distinguish none from 0") != c.nothing ||
 			strings.Contains(says, "exactly as much") {
 			t.Errorf("%s: %s", c.what, says)
 		}

@@ -328,7 +328,7 @@ func (r *Report) noAnswer() string {
 	case repeated == 1:
 		return "No comparison: only one treatment has two or more valid trials."
 	case main != "":
-		return "No comparison: of no figure have two treatments two or more valid trials that can be compared."
+		return "No comparison: for no figure do two treatments have two or more valid trials that can be compared."
 	}
 	return "No verdict: no time of a whole request was measured, nor bytes, CPU or energy."
 }
@@ -348,8 +348,8 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 		cells = slices.DeleteFunc(cells, func(c *Cell) bool { return c.lacking > 0 })
 		if len(cells) == 1 {
 			c := cells[0]
-			return verdictLine{fmt.Sprintf("%s: %s, the only one of which all trials tell, %s%s", head, r.nameIn(g, c.Treatment),
-				Format(c.Mean.Center, c.Unit), between(c.Mean, c.Unit)), r.unranked(g, q) + "."}
+			return verdictLine{fmt.Sprintf("%s: %s, the only one with a figure in each trial, %s%s", head,
+				r.nameIn(g, c.Treatment), Format(c.Mean.Center, c.Unit), between(c.Mean, c.Unit)), r.unranked(g, q) + "."}
 		}
 	}
 	lost, cells, err := r.lossesOf(cells)

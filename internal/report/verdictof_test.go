@@ -73,8 +73,8 @@ func TestResponsesHaveSentences(t *testing.T) {
 func TestVerdictOnRecovery(t *testing.T) {
 	for blocks, want := range map[int]string{
 		6: "Back soonest after the outage: b, 10",
-		5: "Back soonest after the outage: a, the only one of which all trials tell, 60.2 s",
-		1: "Back soonest after the outage: a, the only one of which all trials tell, 60.2 s",
+		5: "Back soonest after the outage: a, the only one with a figure in each trial, 60.2 s",
+		1: "Back soonest after the outage: a, the only one with a figure in each trial, 60.2 s",
 	} {
 		r := recovering(t, 10, blocks, false)
 		got := r.Verdict()

@@ -89,7 +89,7 @@ func (b *bench) beside(ctx context.Context, p peer) error {
 	b.row("requests per client CPU second, nginx, c=32, vs "+p.name, "1/s", each(ours, perCPU), each(theirs, perCPU),
 		">= 1.0")
 	b.figures[len(b.figures)-1].Note = fmt.Sprintf("ours: %s; %s: %s", cost(ours), p.name, cost(theirs))
-	b.row("the same, of a client that were nothing but our system calls", "1/s", each(ours, perSystem),
+	b.row("the same, if a client made our system calls and did nothing else", "1/s", each(ours, perSystem),
 		each(theirs, perCPU), "")
 	b.row("requests per second, nginx, c=32, vs "+p.name, "1/s", each(ours, perSecond), each(theirs, perSecond), "")
 	return nil

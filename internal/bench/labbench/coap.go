@@ -91,7 +91,7 @@ func (b *Bench) coapServers(ctx context.Context, concurrency int) (rows []Row, e
 	if err != nil {
 		return rows, fmt.Errorf("floor-udp beside libcoap: %w", err)
 	}
-	return append(rows, Row{Figure: "the same, of a server that did nothing but receive and send (floor-udp)",
+	return append(rows, Row{Figure: "the same, if a server only received and sent (floor-udp)",
 		Measured: interval(c.Estimate, c.Lo, c.Hi)}), nil
 }
 

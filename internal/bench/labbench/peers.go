@@ -134,7 +134,7 @@ func (b *Bench) beside(ctx context.Context, r rival) ([]Row, error) {
 		bare[i] = 1e6 / system[i]
 	}
 	return driveTable([]drivebench.Measurement{{What: figure, Ours: ours, Theirs: theirs, Limit: limit.String()},
-		{What: "the same, of a client that were nothing but our system calls", Ours: bare, Theirs: theirs}}, limit,
+		{What: "the same, if a client made our system calls and did nothing else", Ours: bare, Theirs: theirs}}, limit,
 		fmt.Sprintf("%d alternating runs of %v to one server of the reference stack, a monitor's record in protobuf, %d "+
 			"connections with one request each, clients on one CPU; medians %.0f and %.0f per second; %.2f µs of CPU a "+
 			"request of ours, %.2f of them in system calls, and %.2f of %s; ratio of medians", peerRounds, peerSpan,
