@@ -19,7 +19,8 @@ func unseen(series []Series) []float64 {
 	return out
 }
 
-// notSeen says why figures of two series are not compared; empty: the meter tells them from nothing, or from each other.
+// notSeen says why figures of two series are not compared which the meter tells neither from nothing nor from each
+// other; empty: it does.
 func notSeen(old, new Series, before, now float64) string {
 	hidden := old.Unseen + new.Unseen
 	if hidden > 0 && min(before-old.Unseen, now-new.Unseen) <= 0 && math.Abs(before-now) <= hidden {
