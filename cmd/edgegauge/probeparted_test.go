@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -168,4 +169,30 @@ func TestTableOfTwoKindsOfRuns(t *testing.T) {
 	if x := partingOf([]float64{1, 9}, nil); len(x.low) > 0 { // medians
 		t.Errorf("got %v", x)
 	}
+}
+
+// A write that fails is an error, whichever of the lines below the table it was.
+func TestFiguresThatCannotBeWritten(t *testing.T) {
+	two := parting{low: []float64{0.001}, high: []float64{0.004}}
+	table := []probed{{Name: "rtt p95", Unit: "s", arithmetic: 0.0025, parts: two}, {Name: "rtt p99", Unit: "s",
+		arithmetic: 0.0025, parts: two}, {Name: "rtt", Unit: "s", Mean: 1, CI: []float64{0.001, 1000}, arithmetic: 1}}
+	lines := new(countedWrites)
+	if err := writeFigures(lines, table, 2); err != nil || lines.n < 4 {
+		t.Fatalf("%d writes, %v", lines.n, err)
+	}
+	for k := range lines.n {
+		if err := writeFigures(&countedWrites{fails: k + 1}, table, 2); err == nil {
+			t.Errorf("write %d of %d fails, and nobody says so", k+1, lines.n)
+		}
+	}
+}
+
+// countedWrites takes all writes but the one that fails, from 1; 0: all.
+type countedWrites struct{ n, fails int }
+
+func (w *countedWrites) Write(b []byte) (int, error) {
+	if w.n++; w.n == w.fails {
+		return 0, errors.New("no space left")
+	}
+	return len(b), nil
 }

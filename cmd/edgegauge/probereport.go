@@ -218,18 +218,26 @@ func writeFigures(w io.Writer, table []probed, runs int) error {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t\n", x.Name, report.Format(x.Mean, x.Unit), report.Format(lo, x.Unit),
 			report.Format(hi, x.Unit))
 	}
-	err := tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	var below []string
 	if len(means) > 0 {
-		_, err = fmt.Fprintln(w, hanging("* the geometric mean of runs: they differ so much that an interval of their mean "+
-			"would reach below zero. The arithmetic mean: "+strings.Join(means, ", ")))
+		below = append(below, "* the geometric mean of runs: they differ so much that an interval of their mean would reach "+
+			"below zero. The arithmetic mean: "+strings.Join(means, ", "))
 	}
 	if untold {
-		_, err = fmt.Fprintln(w, hanging("? the arithmetic mean of runs. "+untoldBy(runs)))
+		below = append(below, "? the arithmetic mean of runs. "+untoldBy(runs))
 	}
 	for _, why := range parted {
-		_, err = fmt.Fprintln(w, hanging("? the arithmetic mean of runs: "+why))
+		below = append(below, "? the arithmetic mean of runs: "+why)
 	}
-	return err
+	for _, text := range below {
+		if _, err := fmt.Fprintln(w, hanging(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // untoldBy says that so many runs have no interval that says anything, and what would.

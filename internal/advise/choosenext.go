@@ -155,19 +155,6 @@ func (c *Choice) pairs(all []Series, objective int) (*stat.AllPairs, [][]float64
 	return p, rows, series, err
 }
 
-// meterHides says why a meter does not decide on which side of a bound a figure lies.
-const meterHides = "what the meter reads may be off by more than that in all trials alike, by its resolution or by " +
-	"rounding; batch more requests, or take a finer meter"
-
-// unseen is Series.Unseen of each.
-func unseen(series []Series) []float64 {
-	out := make([]float64, len(series))
-	for i, s := range series {
-		out[i] = s.Unseen
-	}
-	return out
-}
-
 func series1(all []Series, levels []string, t Term) (Series, bool) {
 	i := slices.IndexFunc(all, func(s Series) bool {
 		return slices.Equal(s.Levels, levels) && t.Matches(s) && s.Side == t.Side

@@ -273,12 +273,10 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		return c
 	}
 	ticks := (old.Ticks || new.Ticks) && c.Old > 0 && c.New > 0
-	if hidden := old.Unseen + new.Unseen; hidden > 0 && min(c.Old-old.Unseen, c.New-new.Unseen) <= 0 &&
-		math.Abs(c.Old-c.New) <= hidden {
-		c.Doubt = "the meter does not tell them from nothing, nor from each other; batch more requests, or take a finer meter"
+	if c.Doubt = notSeen(old, new, c.Old, c.New); c.Doubt != "" {
 		return c
 	}
-	if !ticks && len(a) > 1 && len(b) > 1 &&
+	if !ticks && old.Unseen+new.Unseen == 0 && len(a) > 1 && len(b) > 1 &&
 		(constant(a) && constant(b) && c.Old == c.New || paired && slices.Equal(a, b)) {
 		c.Change = Same
 	}
@@ -287,7 +285,7 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		switch {
 		case c.Change == Same:
 		case errors.Is(err, stat.ErrSign) && slices.Min(a) >= 0 && slices.Min(b) >= 0:
-			c.zeros = &zeros{old: a, new: b, paired: paired}
+			c.zeros = &zeros{old: a, new: b, paired: paired, unseen: [2]float64{new.Unseen, old.Unseen}}
 			c.Warnings = append(c.Warnings, "it is 0 in some trials, so means are compared, and no logarithms")
 		default:
 			c.Doubt = stat.NameSides(err, "new", "old").Error()

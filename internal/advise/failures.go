@@ -40,7 +40,7 @@ func JudgeFailures(old, new []stat.Share, confidence float64) Failures {
 	if len(old) >= leastRuns && len(new) >= leastRuns {
 		f.P, f.Test = min(1, 2*stat.PermutedMore(new, old)), "permutation of runs"
 	} else {
-		f.P, _, _ = stat.MeansBeyond(sharesOf(new), sharesOf(old), 1, false)
+		f.P, _, _ = stat.MeansBeyond(sharesOf(new), sharesOf(old), 1, false, [2]float64{})
 		f.Test = "Welch's t of the runs' shares"
 	}
 	switch {
@@ -73,7 +73,7 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 		r := 1.0
 		if f.New.Of() > f.Old.Of() {
 			f.Test = "Welch's t of the trials' shares"
-			f.P, _, _ = stat.MeansBeyond(sharesOf(b.Failed), sharesOf(a), 1, false)
+			f.P, _, _ = stat.MeansBeyond(sharesOf(b.Failed), sharesOf(a), 1, false, [2]float64{})
 			r = min(1, 2*stat.FisherMore(f.New.Hits, f.New.N, f.Old.Hits, f.Old.N))
 		}
 		out, trials, requests = append(out, f), append(trials, f.P), append(requests, r)

@@ -13,26 +13,17 @@ import (
 // paired by block, averaged over the treatments that differ in nothing but the
 // factor (geometric mean); wider where blocks follow each other. Series are of one response and side.
 func Marginal(series []Series, factor, a, b string, confidence float64) (stat.Comparison, error) {
-	xs, ys := marginal(series, factor, a, b)
+	xs, ys, unseen := marginal(series, factor, a, b)
 	c, err := stat.RatioOfManyBlocks(xs, ys, confidence)
 	if err == nil && slices.ContainsFunc(series, func(s Series) bool { return s.Ticks }) {
 		c = c.OfTicks(xs, ys)
 	}
-	return c.Hiding(xs, ys, unseenOf(series, factor, a), unseenOf(series, factor, b)), err
+	return c.Hiding(xs, ys, stat.OffOfLog(xs, unseen[0]), stat.OffOfLog(ys, unseen[1])), err
 }
 
-// unseenOf is Series.Unseen of a level, the largest of its treatments.
-func unseenOf(series []Series, factor, level string) (most float64) {
-	for _, s := range series {
-		if s.Level(factor) == level && !s.Floor {
-			most = max(most, s.Unseen)
-		}
-	}
-	return most
-}
-
-// marginal is the geometric mean in each block that has all strata of both.
-func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
+// marginal is the geometric mean in each block that has all strata of both, and by how much the logarithm of each side
+// may be off: see logUnseen.
+func marginal(series []Series, factor, a, b string) (xs, ys []float64, unseen [2]float64) {
 	strata := map[string][2]*Series{}
 	for i := range series {
 		s := &series[i]
@@ -49,6 +40,9 @@ func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
 	counts := map[int]int{}
 	for _, key := range slices.Sorted(maps.Keys(strata)) {
 		p := strata[key]
+		for side := range unseen {
+			unseen[side] += p[side].logUnseen() / float64(len(strata))
+		}
 		other := map[int]float64{}
 		for _, t := range p[1].Trials {
 			other[t.Block] = t.Mean
@@ -71,7 +65,7 @@ func marginal(series []Series, factor, a, b string) (xs, ys []float64) {
 			xs, ys = append(xs, math.Exp(sums[block][0]/n)), append(ys, math.Exp(sums[block][1]/n))
 		}
 	}
-	return xs, ys
+	return xs, ys, unseen
 }
 
 // Others is the treatment without a factor: the levels of the other factors as one text.

@@ -106,3 +106,48 @@ func TestStrataThatFollowEachOther(t *testing.T) {
 		}
 	}
 }
+
+// What a meter does not see of small treatments is as large a share of an average over strata: of levels that are the
+// same, each off by its own error, hardly any study finds a difference, and one that no error explains is found.
+func TestUnseenOfStrataOfDifferentSizes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	const studies, unseen = 400, 0.5
+	of := func(stack, size string, truth float64) Series {
+		s := Series{Factors: []string{"stack", "size"}, Levels: []string{stack, size}, Side: measure.Client,
+			Response: "energy", Unit: "J", Ticks: true, Unseen: unseen}
+		off := unseen * (2*rng.Float64() - 1)
+		for b := range 10 {
+			s.Trials = append(s.Trials, TrialSummary{ID: b, Block: b, Mean: truth*(1+0.01*rng.NormFloat64()) + off})
+		}
+		return s
+	}
+	count := func(times float64) (marginal, levels int) {
+		for range studies {
+			all := []Series{of("a", "small", times), of("b", "small", 1), of("a", "large", 1000*times),
+				of("b", "large", 1000)}
+			if c, err := Marginal(all, "stack", "a", "b", 0.95); err != nil {
+				t.Fatal(err)
+			} else if c.P < 0.05 {
+				marginal++
+			}
+			pairs, err := Levels(all, "stack", []string{"a", "b"}, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, err := pairs.Compare(0, 1); err != nil {
+				t.Fatal(err)
+			} else if c.P < 0.05 {
+				levels++
+			}
+		}
+		return marginal, levels
+	}
+	marginal, levels := count(1)
+	t.Logf("of equal levels %d and %d of %d differ", marginal, levels, studies)
+	if most := studies * 5 / 100; marginal > most || levels > most {
+		t.Errorf("of equal levels %d and %d of %d differ", marginal, levels, studies)
+	}
+	if marginal, levels = count(5); marginal < studies*95/100 || levels < studies*95/100 {
+		t.Errorf("of levels that are 5 times apart %d and %d of %d differ", marginal, levels, studies)
+	}
+}

@@ -212,6 +212,7 @@ func relative(all []Series) (out []Series, without []string) {
 		case zero:
 			without = append(without, fmt.Sprintf("%s of %s", s.Response, r.Levels[0]))
 		case len(r.Trials) > 0:
+			r.Unseen = stat.OffOfLog(r.means(), s.logUnseen()+base.logUnseen())
 			out = append(out, r)
 		}
 	}

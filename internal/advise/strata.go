@@ -111,6 +111,7 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 	at := make([]map[string]map[int]float64, len(levels)) // level, stratum, block
 	blocksOf := map[int]bool{}
 	strata := map[string]bool{}
+	unseen := make([]float64, len(levels)) // of logarithms, the sum over strata
 	for i := range levels {
 		at[i] = map[string]map[int]float64{}
 	}
@@ -125,6 +126,7 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 		}
 		at[i][s.Others(factor)] = own
 		strata[s.Others(factor)] = true
+		unseen[i] += s.logUnseen()
 	}
 	var order []int
 	for b := range blocksOf {
@@ -152,8 +154,9 @@ func Levels(series []Series, factor string, levels []string, confidence float64)
 	pairs, err := stat.NewAllPairs(rows, confidence)
 	if err == nil {
 		hidden := make([]float64, len(levels))
-		for i, level := range levels {
-			hidden[i] = unseenOf(series, factor, level)
+		for i, row := range rows {
+			known := slices.DeleteFunc(slices.Clone(row), math.IsNaN)
+			hidden[i] = stat.OffOfLog(known, unseen[i]/float64(len(strata)))
 		}
 		pairs.Hide(hidden)
 	}

@@ -7,11 +7,12 @@ import "edgegauge.example/edgegauge/internal/stat"
 type zeros struct {
 	old, new []float64
 	paired   bool
+	unseen   [2]float64 // of new and old: see Series.Unseen
 }
 
 // beyond are the p of the answers that the new mean is above bound times the old one, and below.
 func (z zeros) beyond(bound float64) (above, below float64) {
-	above, below, err := stat.MeansBeyond(z.new, z.old, bound, z.paired)
+	above, below, err := stat.MeansBeyond(z.new, z.old, bound, z.paired, z.unseen)
 	if err != nil {
 		return 1, 1
 	}
@@ -64,7 +65,8 @@ func (z zeros) needed(bound float64, above bool, own float64) int {
 	}
 	both, n := stat.OverZero(never) == 0, 2
 	if c.SD() > 0 { // else the values themselves decide
-		if n, err = stat.Blocks(c.SD(), c.DF, c.Estimate, own, leastPower); err != nil {
+		gap := c.Hiding(z.new, scaled, z.unseen[0], bound*z.unseen[1]).Gap(0)
+		if n, err = stat.Blocks(c.SD(), c.DF, gap, own, leastPower); err != nil {
 			return 0
 		}
 	}

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -95,10 +94,8 @@ func (w *httpConn) got(n int, now time.Duration) (bool, error) {
 	w.heard = now
 	w.n += n
 	whole, err := w.r.parse(w.buf[:w.n])
-	if !whole && w.n > w.most+2*mostHead { // not all of it is body, where chunks are small
-		if w.n = w.r.compact(w.buf[:w.n]); w.n > w.most+2*mostHead {
-			return false, cmp.Or(err, tooLarge(w.most))
-		}
+	if !whole && err == nil {
+		w.n, err = w.r.fit(w.buf[:w.n])
 	}
 	return whole, err
 }

@@ -129,7 +129,7 @@ func (r *run) decode(l *lane) (time.Duration, error) {
 	end := r.now()
 	l.row.deser = int64(end - before)
 	l.row.total = int64(end - l.begin)
-	if l.faulter != nil && errors.As(err, new(statusError)) {
+	if err != nil && l.faulter != nil && errors.As(err, new(statusError)) {
 		err = cmp.Or(l.faulter.fault(), err)
 	}
 	if r.checker != nil && err == nil {

@@ -178,15 +178,16 @@ func (p *pipeline) parse(now time.Duration) {
 		b := p.in[at:p.n]
 		p.flight.head().bytes = true
 		whole, err := p.reply.parse(b)
+		left := len(b)
+		if !whole && err == nil {
+			left, err = p.reply.fit(b)
+		}
 		if err != nil {
 			p.fail(err)
 			return
 		}
 		if !whole {
-			if len(b) > p.d.MostBody+2*mostHead {
-				p.fail(tooLarge(p.d.MostBody))
-				return
-			}
+			p.n = at + left
 			break
 		}
 		at += p.reply.pos

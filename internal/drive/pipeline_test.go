@@ -68,6 +68,32 @@ func TestPipelineAgainstNetHTTP(t *testing.T) {
 	}
 }
 
+// What chunks cost beside the body is no part of it, on connections of any kind.
+func TestSmallChunksOnAnyConnection(t *testing.T) {
+	const size = 50_000
+	answer := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;padding\r\nx\r\n", size) +
+		"0\r\n\r\n"
+	url := hostile(t, func(c net.Conn, _ int) {
+		for in := bufio.NewReader(c); ; {
+			if r, err := http.ReadRequest(in); err != nil {
+				return
+			} else if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return
+			}
+			io.WriteString(c, answer)
+		}
+	})
+	for _, spec := range []Spec{{}, {Concurrency: 2}, {Connection: Pipelined}, {Connection: Pipelined, Concurrency: 3}} {
+		spec.URL, spec.MostBody = url, size
+		_, xs := driveWithin(t, 0, spec, Load{Schedule: ClosedLoop(4, 0)}, Fixed("x"))
+		for _, x := range xs {
+			if x.Failure != "" || x.In != size {
+				t.Errorf("%+v: request %d: %d of %d bytes: %q", spec, x.Seq, x.In, size, x.Failure)
+			}
+		}
+	}
+}
+
 // A server that reads all requests before it answers any can only be served by a pipeline.
 func TestPipelineDoesNotWait(t *testing.T) {
 	const inFlight = 5

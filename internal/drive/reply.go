@@ -120,11 +120,18 @@ func (r *httpReply) reusable() bool {
 	return r.minor >= 1 || r.keep
 }
 
-// compact closes the gap that chunking leaves, and says how many of n bytes are left.
-func (r *httpReply) compact(b []byte) int {
+// fit closes the gap that chunking leaves in a response that is not whole and larger than a body may be with its head:
+// where chunks are small, not all of it is body. It says how many bytes are left, all of them from the start of b.
+func (r *httpReply) fit(b []byte) (n int, err error) {
+	if n = len(b); n <= r.most+2*mostHead {
+		return n, nil
+	}
 	gap := r.pos - r.end
 	r.pos, r.seen, r.lines = r.pos-gap, r.seen-gap, r.lines-gap
-	return r.end + copy(b[r.end:], b[r.end+gap:])
+	if n = r.end + copy(b[r.end:], b[r.end+gap:]); n > r.most+2*mostHead {
+		err = tooLarge(r.most)
+	}
+	return n, err
 }
 
 // data takes what there is of a body of known length or of a chunk.

@@ -71,6 +71,14 @@ func LogOff(xs []float64, off float64) float64 {
 	return -math.Log1p(-share)
 }
 
+// OffOfLog is the inverse of LogOff: by how much values may be off whose mean may be off by so much in its logarithm.
+func OffOfLog(xs []float64, off float64) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	return -math.Expm1(-off) * meanOf(xs)
+}
+
 // Hiding is the summary of values which may all be off by the same, up to so much: its interval is as much wider. One
 // trial has none.
 func (s Summary) Hiding(off float64) Summary {

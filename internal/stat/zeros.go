@@ -4,11 +4,11 @@ import "math"
 
 // MeansBeyond returns two p values: of the answer that the mean of b is above bound times that of a, and that it is
 // below. It is for values that are 0 now and then, and have no logarithm then: b is held against bound·a by Welch's t,
-// or by the t of the pairs.
+// or by the t of the pairs. All of b, and all of a, may be off by as much as is hidden: see Comparison.Hiding.
 //
 // Where all of a are 0, a t test takes the mean of a for known, and it may be of something that happens in one trial of
 // ten. So that must be excluded, too: that what makes a value more than 0 happens at most bound times as often in b.
-func MeansBeyond(b, a []float64, bound float64, paired bool) (above, below float64, err error) {
+func MeansBeyond(b, a []float64, bound float64, paired bool, hidden [2]float64) (above, below float64, err error) {
 	scaled := make([]float64, len(a))
 	for i, x := range a {
 		scaled[i] = bound * x
@@ -21,7 +21,7 @@ func MeansBeyond(b, a []float64, bound float64, paired bool) (above, below float
 	if err != nil {
 		return 1, 1, err
 	}
-	above, below = c.Beyond(0)
+	above, below = c.Hiding(b, scaled, hidden[0], bound*hidden[1]).Beyond(0)
 	if OverZero(a) == 0 {
 		above = max(above, Oftener(OverZero(b), len(b), len(a), bound))
 	}

@@ -26,7 +26,7 @@ func TestMeansBeyond(t *testing.T) {
 		{"ten times as much is allowed", []float64{0.004, 0.005, 0.006, 0.004}, []float64{0, 0.001, 0.001, 0}, 10, 1, 1},
 		{"one of each", rose[:1], zero(1), 1, 1, 1},
 	} {
-		above, below, err := MeansBeyond(tt.b, tt.a, tt.bound, false)
+		above, below, err := MeansBeyond(tt.b, tt.a, tt.bound, false, [2]float64{})
 		if (err != nil) != (len(tt.a) < 2) {
 			t.Errorf("%s: %v", tt.what, err)
 		}
@@ -87,7 +87,7 @@ func TestMeansBeyondOfEquals(t *testing.T) {
 					for i := range a {
 						a[i], b[i] = tt.draw(1), tt.draw(bound)
 					}
-					if above, _, _ := MeansBeyond(b, a, bound, false); above < 0.05 {
+					if above, _, _ := MeansBeyond(b, a, bound, false, [2]float64{}); above < 0.05 {
 						wrong++
 					}
 				}

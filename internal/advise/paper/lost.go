@@ -36,7 +36,7 @@ func (f Evidence) all() []Evidence { return append([]Evidence{f}, f.lost...) }
 // loses reports whether requests of a selection failed, and notes of which treatments.
 func (s selection) loses() bool {
 	j, lose := s.scope.t.judged, false
-	for _, x := range s.series() {
+	for _, x := range s.series(s.scope.strata) {
 		if len(x.Lost) == 0 {
 			continue
 		}

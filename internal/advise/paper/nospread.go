@@ -142,11 +142,11 @@ func offSlope(xs []float64, picks []selection, scale func(float64) float64) floa
 	}
 	step, least := stat.StepOf(ys), slices.Min(ys)
 	off := math.Abs(scale(least+step) - scale(least))
-	mx, tilt, sxx := arithmetic(xs), 0.0, 0.0
-	for _, x := range xs {
-		tilt, sxx = tilt+math.Abs(x-mx), sxx+(x-mx)*(x-mx)
+	tilt := 0.0
+	for _, t := range tilts(xs) {
+		tilt += t
 	}
-	return off * tilt / sxx
+	return off * tilt
 }
 
 // stepOf is the largest step that the clock can have that gave the values.
@@ -154,15 +154,60 @@ func stepOf(rows ...[][]float64) float64 {
 	return stat.StepOf(slices.Concat(slices.Concat(rows...)...))
 }
 
-// unseen is by how much what a selection stands for may be off in all blocks alike: see advise.Series.Unseen.
-func (s selection) unseen() (most float64) {
-	for _, x := range s.series() {
+// unseen is by how much what a selection stands for may be off in all blocks alike, in one of some strata: see
+// advise.Series.Unseen.
+func (s selection) unseen(strata []map[string]string) (most float64) {
+	for _, x := range s.series(strata) {
 		most = max(most, x.Unseen)
 	}
 	return most * float64(len(s.responses))
 }
 
+// unseenRatio is by how much that may shift the logarithm of a ratio, averaged over strata: what is little of the
+// largest may be much of the smallest.
+func unseenRatio(a, b selection) (off float64) {
+	strata := 0.0
+	for i, x := range a.scope.strata {
+		one := a.scope.strata[i : i+1]
+		if va, vb := inOrder(a.at(x)), inOrder(b.at(x)); len(va) > 0 && len(vb) > 0 {
+			off += stat.LogOff(va, a.unseen(one)) + stat.LogOff(vb, b.unseen(one))
+			strata++
+		}
+	}
+	return off / max(1, strata)
+}
+
+// unseenSlope is by how much it may shift the slope of a line through values at xs in a stratum, both on a scale.
+func unseenSlope(xs []float64, picks []selection, stratum map[string]string,
+	scale func(float64) float64) (off float64) {
+	weights := tilts(xs)
+	for i, p := range picks {
+		if unseen := p.unseen([]map[string]string{stratum}); unseen > 0 {
+			at := arithmetic(inOrder(p.at(stratum)))
+			by := scale(at) - scale(at-unseen)
+			if math.IsNaN(by) {
+				by = math.Inf(1)
+			}
+			off += by * weights[i]
+		}
+	}
+	return off
+}
+
+// tilts are by how much the slope of a line through values at xs changes at most with each of them.
+func tilts(xs []float64) []float64 {
+	mx, sxx := arithmetic(xs), 0.0
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i], sxx = math.Abs(x-mx), sxx+(x-mx)*(x-mx)
+	}
+	for i := range out {
+		out[i] /= sxx
+	}
+	return out
+}
+
 // ticks reports whether a clock or a meter gave what a selection stands for, and not counting.
 func (s selection) ticks() bool {
-	return slices.ContainsFunc(s.series(), func(x advise.Series) bool { return x.Ticks })
+	return slices.ContainsFunc(s.series(s.scope.strata), func(x advise.Series) bool { return x.Ticks })
 }

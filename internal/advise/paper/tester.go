@@ -272,10 +272,10 @@ func (s selection) values(x advise.Series) map[int]float64 {
 	return out
 }
 
-// series are those that a selection stands for, in all strata.
-func (s selection) series() []advise.Series {
+// series are those that a selection stands for in some strata.
+func (s selection) series(strata []map[string]string) []advise.Series {
 	var out []advise.Series
-	for _, stratum := range s.scope.strata {
+	for _, stratum := range strata {
 		for _, r := range s.responses {
 			out = append(out, s.scope.t.find(r, s.scope.side, stratum, s.want)...)
 		}

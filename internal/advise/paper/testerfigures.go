@@ -24,7 +24,7 @@ func (t *tester) quotient(a, b selection) Evidence {
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offRatio(stepOf(xs, ys), xs, ys, [2]int{len(a.responses), len(b.responses)})
 		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
-		f = f.hiding(stat.LogOff(slices.Concat(xs...), a.unseen()) + stat.LogOff(slices.Concat(ys...), b.unseen()))
+		f = f.hiding(unseenRatio(a, b))
 	}
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, geometric, stat.RatioPaired)
@@ -56,7 +56,8 @@ func (t *tester) subtract(a, b selection) Evidence {
 	f.both = both
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offDifference(stepOf(xs, ys), [2]int{len(a.responses), len(b.responses)})
-		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence).hiding(a.unseen() + b.unseen())
+		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
+		f = f.hiding(a.unseen(a.scope.strata) + b.unseen(b.scope.strata))
 	}
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, arithmetic, stat.DifferencePaired)
@@ -207,7 +208,7 @@ func (t *tester) slopes(s scope, column string, scale func(float64) float64) Evi
 
 func (s scope) slopesOf(xs []float64, picks []selection, scale func(float64) float64) Evidence {
 	perBlock := map[int][]float64{}
-	strata := 0
+	strata, unseen := 0, 0.0
 	for _, stratum := range s.strata {
 		at := make([]map[int]float64, len(picks))
 		full := true
@@ -219,6 +220,7 @@ func (s scope) slopesOf(xs []float64, picks []selection, scale func(float64) flo
 			continue
 		}
 		strata++
+		unseen += unseenSlope(xs, picks, stratum, scale)
 		for block := range at[0] {
 			if b, ok := slopeOf(xs, at, block, scale); ok {
 				perBlock[block] = append(perBlock[block], b)
@@ -234,7 +236,7 @@ func (s scope) slopesOf(xs []float64, picks []selection, scale func(float64) flo
 	c, err := stat.One(slopes, s.t.confidence)
 	f := figure("slope", "", c, err, len(slopes))
 	if f.why == "" && slices.ContainsFunc(picks, selection.ticks) {
-		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), s.t.confidence)
+		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), s.t.confidence).hiding(unseen / float64(strata))
 	}
 	return f
 }
