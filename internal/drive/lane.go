@@ -208,7 +208,7 @@ func (r *run) reason(l *lane, err error) string {
 	if l.bytes {
 		when = "in mid-response"
 	}
-	if errors.Is(err, coap.ErrTooLarge) {
+	if errors.Is(err, coap.ErrTooLarge) || errors.Is(err, mqtt.ErrTooLong) {
 		err = tooLarge(r.d.MostBody)
 	}
 	switch {
