@@ -293,3 +293,26 @@ func TestRetransmissionTimes(t *testing.T) {
 		t.Errorf("first timeouts from %v to %v, want 2 s to 3 s", lo, hi)
 	}
 }
+
+// A separate response that comes once more, since its acknowledgement was lost, is no strange answer to the next
+// request (RFC 7252, section 4.2).
+func TestSeparateResponseOnceMoreIsNotStrange(t *testing.T) {
+	x := NewClientExchange(Params{}, 1)
+	x.Start(&Call{Method: GET}, 0)
+	again := said(t, "CON 2.05 id=7 (6)", x.Next())
+	x.Receive(again, 0)
+	for _, tt := range []struct {
+		says    []byte
+		answer  string
+		strange bool
+	}{{again, "ACK", false}, {said(t, "CON 2.05 id=8 othertoken", again), "RST", true}} {
+		for x.Next() != nil {
+		}
+		x.Start(&Call{Method: GET}, 0)
+		x.Next()
+		x.Receive(tt.says, 0)
+		if got := show(x.Next()); got != tt.answer || x.Strange() != tt.strange || x.Done() {
+			t.Errorf("%s: answered %s, strange %v, over %v", show(tt.says), got, x.Strange(), x.Done())
+		}
+	}
+}

@@ -89,13 +89,13 @@ func (x *ClientExchange) separate(waiting bool, now time.Duration) {
 		x.response(now)
 		return
 	}
-	x.strange = x.strange || waiting && m.Code.response()
-	if m.Type != Confirmable {
+	known := x.settled[:min(x.nSettled, len(x.settled))]
+	if m.Type == Confirmable && m.Code.response() && slices.Contains(known, m.ID) {
+		x.send(Acknowledgement, m.ID) // our acknowledgement was lost
 		return
 	}
-	known := x.settled[:min(x.nSettled, len(x.settled))]
-	if m.Code.response() && slices.Contains(known, m.ID) {
-		x.send(Acknowledgement, m.ID) // our acknowledgement was lost
+	x.strange = x.strange || waiting && m.Code.response()
+	if m.Type != Confirmable {
 		return
 	}
 	x.send(Reset, m.ID)
