@@ -90,7 +90,7 @@ const idleLong = time.Millisecond
 // gone says whether the peer has closed a connection that was idle, or has said
 // what nobody asked for. It costs a system call, before the request is sent.
 func (r *run) gone(l *lane) bool {
-	if l.pipe == nil || !r.d.overTCP {
+	if l.pipe == nil || !r.d.connected() {
 		return false
 	}
 	switch waiting, err := l.pipe.peek(); {

@@ -3,6 +3,7 @@ package drive
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -142,7 +143,8 @@ func (w *coapConn) failure() error {
 	return err
 }
 
-func (w *coapConn) closed() error { return nil }
+// closed: of DTLS, the other side has ended the session; no response of CoAP ends so.
+func (w *coapConn) closed() error { return io.EOF }
 
 func (w *coapConn) reply() (int, []byte) {
 	r, _ := w.x.Result()
@@ -169,11 +171,16 @@ func (w *coapConn) answering() bool { return w.x.Answering() }
 
 // guess: a server may answer in such a way that nobody can tell what.
 func (w *coapConn) guess() string {
-	if w.x.Strange() {
-		return ", only what is malformed or has another token or message ID"
+	switch {
+	case w.x.Unopened():
+		return unopened
+	case w.x.Strange():
+		return ", only what is malformed or has another token, message ID or type"
 	}
 	return ""
 }
+
+const unopened = ", only answers that OSCORE does not protect or its keys do not open"
 
 // retransmitted: RFC 7252, section 4.2.
 func (w *coapConn) retransmitted() int { return w.x.Retransmissions() }

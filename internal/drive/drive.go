@@ -109,7 +109,10 @@ func DialTelling(ctx context.Context, s Spec, tell func(Dialing)) (*Driver, erro
 	return d, nil
 }
 
-var errHungUp = errors.New("the server closed the connection")
+var (
+	errHungUp      = errors.New("the server closed the connection")
+	errQUICVersion = errors.New("the server speaks no version of QUIC that edgegauge speaks")
+)
 
 // connectAdvice says what may help where no connection came about.
 func connectAdvice(scheme string, err error, way *dialing) string {
@@ -125,8 +128,13 @@ func connectAdvice(scheme string, err error, way *dialing) string {
 	if strings.Contains(err.Error(), "tls: ") {
 		return "; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"
 	}
-	if errors.Is(err, errNoHTTP2) {
+	switch {
+	case errors.Is(err, errNoHTTP2):
 		return "; ask it by HTTP/1.1"
+	case errors.Is(err, errQUICVersion):
+		return ""
+	case errors.Is(err, errAlert):
+		return "; it may not know this identity or this key"
 	}
 	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) {
 		switch {
@@ -142,6 +150,9 @@ func connectAdvice(scheme string, err error, way *dialing) string {
 	}
 	if isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, mqtt.ErrMalformed) {
 		return "; it listens there, but may not speak " + scheme
+	}
+	if scheme == "coaps" { // whoever does not know a key says nothing
+		return "; is the server up, and does it know this identity and this key?"
 	}
 	return "; is the server up?"
 }

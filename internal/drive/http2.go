@@ -366,7 +366,7 @@ var (
 )
 
 // errRejected is the same of HTTP/3 (RFC 9114, section 4.1.1).
-var errRejected = errors.New("HTTP/3: H3_REQUEST_REJECTED")
+var errRejected = fmt.Errorf("HTTP/3: %w by the server with H3_REQUEST_REJECTED", errReset)
 
 // errLength: the response is malformed, its stream only (RFC 9113, section 8.1.1).
 var errLength = errors.New("the body is not as long as its content-length")

@@ -174,7 +174,7 @@ func (r *run) mayRepeat(l *lane, err error) bool {
 	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) && refusal.Ends() {
 		return l.resumer != nil && l.resumer.resume()
 	}
-	if !r.d.overTCP || !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+	if !r.d.connected() || !isEOF(err) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 		return false
 	}
 	if l.resumer != nil {
@@ -208,7 +208,7 @@ func (r *run) reason(l *lane, err error) string {
 	if l.bytes {
 		when = "in mid-response"
 	}
-	if errors.Is(err, coap.ErrTooLarge) {
+	if errors.Is(err, coap.ErrTooLarge) || errors.Is(err, mqtt.ErrTooLong) {
 		err = tooLarge(r.d.MostBody)
 	}
 	switch {

@@ -37,15 +37,16 @@ type mqttConn struct {
 	version  mqtt.Version
 	s        *mqtt.Session
 	m        mqtt.Message
-	count    uint64 // of requests: the correlation
-	failures string // topic; 3.1.1
-	resent   int    // by the session before this request
-	own      bool   // nobody else's answers come on the response topic
-	resuming bool   // the session goes on over the next connection
-	leaves   bool   // DISCONNECT after every request
-	taken    uint16 // the broker's identifier of the last answer; 0: it had none, or knows that it has arrived
-	here     bool   // that answer came over this connection
-	answered bool   // the answer is here, a handshake is not
+	count    uint64        // of requests: the correlation
+	failures string        // topic; 3.1.1
+	resent   int           // by the session before this request
+	own      bool          // nobody else's answers come on the response topic
+	resuming bool          // the session goes on over the next connection
+	leaves   bool          // DISCONNECT after every request
+	spoke    time.Duration // when it said something last, at the earliest
+	taken    uint16        // the broker's identifier of the last answer; 0: it had none, or knows that it has arrived
+	here     bool          // that answer came over this connection
+	answered bool          // the answer is here, a handshake is not
 	whole    bool
 	status   int
 	body     []byte
@@ -156,7 +157,8 @@ func (w *mqttConn) retransmitted() int { return w.s.Resent() - w.resent }
 
 func (w *mqttConn) headroom() int { return 0 }
 
-func (w *mqttConn) start(buf []byte, _ time.Duration) error {
+func (w *mqttConn) start(buf []byte, now time.Duration) error {
+	w.spoke = now
 	if w.resuming {
 		w.resuming = false
 		return nil
@@ -168,6 +170,21 @@ func (w *mqttConn) start(buf []byte, _ time.Duration) error {
 	}
 	w.m.Payload = buf
 	return w.s.Publish(&w.m)
+}
+
+// deadline: a broker may have clients that say nothing for a while no more (5.0, section 3.2.2.3.14), also those that
+// wait for an answer.
+func (w *mqttConn) deadline() (time.Duration, bool) {
+	silence := w.s.Silence()
+	return w.spoke + time.Duration(silence)*time.Second, silence > 0
+}
+
+func (w *mqttConn) expire(now time.Duration) error {
+	if at, ok := w.deadline(); ok && now >= at {
+		w.spoke = now
+		w.s.Ping()
+	}
+	return nil
 }
 
 func (w *mqttConn) next() []byte {
@@ -195,6 +212,9 @@ func (w *mqttConn) got(n int, _ time.Duration) (bool, error) {
 			w.extra(m)
 		} else if m != nil {
 			w.answer(m)
+		}
+		if w.answered && len(w.body) > w.t.MostBody {
+			return false, tooLarge(w.t.MostBody)
 		}
 		if w.answered && w.s.Settled() {
 			w.whole = true

@@ -99,7 +99,8 @@ func TestMQTTBrokerSpeaksBetweenRequests(t *testing.T) {
 // goes on. That is not the answer to the request which is under way then.
 func TestMQTTAnswerSentAgain(t *testing.T) {
 	for _, version := range []string{MQTT311, MQTT5} {
-		w := newMQTTConn(&target{Spec: Spec{Protocol: version, QoS: 1, Concurrency: 1, Topic: "q", ResponseTopic: "r/{id}"}})
+		w := newMQTTConn(&target{Spec: Spec{Protocol: version, QoS: 1, Concurrency: 1, MostBody: 64, Topic: "q",
+			ResponseTopic: "r/{id}"}})
 		v := w.version
 		hears := func(b ...byte) bool {
 			t.Helper()
@@ -177,8 +178,8 @@ func TestMQTTAnswerSentAgain(t *testing.T) {
 // With a connection for each request DISCONNECT is said behind the request, as the connection is closed behind it: its
 // time is not in the total.
 func TestMQTTLeavesBehindTheRequest(t *testing.T) {
-	w := newMQTTConn(&target{Spec: Spec{Protocol: MQTT311, Connection: PerRequest, Concurrency: 1, Topic: "q",
-		ResponseTopic: "r"}})
+	w := newMQTTConn(&target{Spec: Spec{Protocol: MQTT311, Connection: PerRequest, Concurrency: 1, MostBody: 64,
+		Topic: "q", ResponseTopic: "r"}})
 	hears := func(b ...byte) bool {
 		t.Helper()
 		whole, err := w.got(copy(w.space(), b), 0)
@@ -312,5 +313,64 @@ func TestMQTTUnsureAnswersAreCounted(t *testing.T) {
 	if len(xs) != 6 || xs[0].Failure == "" || record.failed != 1 || record.Quality.Unsure != 5 {
 		t.Errorf("%d requests, the first: %q; %d failed, %d answers unsure; want 6, 1 and 5", len(xs), xs[0].Failure,
 			record.failed, record.Quality.Unsure)
+	}
+}
+
+// A broker may say for how long a client may be silent (MQTT 5.0, section 3.2.2.3.14), and has one no more that was
+// silent for longer, though it only waits for an answer.
+func TestMQTTPingsABrokerThatWantsThat(t *testing.T) {
+	t.Parallel()
+	for concurrency := 1; concurrency <= 2; concurrency++ {
+		url := hostile(t, func(c net.Conn, _ int) {
+			for kind, b := range packets(c) {
+				switch kind {
+				case 0x10:
+					c.Write([]byte{0x20, 6, 0, 0, 3, 0x13, 0, 1})
+				case 0x82:
+					c.Write([]byte{0x90, 4, b[0], b[1], 0, 0})
+				case 0xc0:
+					c.Write([]byte{0xd0, 0, 0x30, 5, 0, 1, 'r', 0, 'a'})
+				}
+			}
+		})
+		record, xs := drive(t, Spec{URL: "mqtt" + url[len("http"):], Topic: "q", ResponseTopic: "r/{id}",
+			Concurrency: concurrency}, Load{Schedule: ClosedLoop(1, 0)}, Fixed("x"))
+		sound(t, xs)
+		if rtt := xs[0].RTT(); rtt < time.Second || record.Quality.Reconnects > 0 {
+			t.Errorf("answered after %v, want 1s or more: it is said after that silence; %d connections made anew", rtt,
+				record.Quality.Reconnects)
+		}
+	}
+	w := newMQTTConn(&target{Spec: Spec{Protocol: MQTT5, Concurrency: 1, Topic: "q", ResponseTopic: "r"}})
+	w.connected()
+	w.next()
+	w.got(copy(w.space(), []byte{0x20, 3, 0, 0, 0}), 0)
+	if at, ok := w.deadline(); ok {
+		t.Errorf("it pings at %v a broker that does not ask for it", at)
+	}
+}
+
+// A body longer than allowed is none, whether the packet that it comes in is longer than that as well or not.
+func TestMQTTBodiesBeyondTheLimit(t *testing.T) {
+	for size, want := range map[int]string{100: "", 101: "response: body larger than 100 B (--max-body)",
+		1 << 20: "response: body larger than 100 B (--max-body)"} {
+		url := hostile(t, func(c net.Conn, _ int) {
+			for kind, b := range packets(c) {
+				switch kind {
+				case 0x10:
+					c.Write([]byte{0x20, 3, 0, 0, 0})
+				case 0x82:
+					c.Write([]byte{0x90, 4, b[0], b[1], 0, 0})
+				case 0x30:
+					answer, _ := mqtt.AppendPublish(nil, mqtt.V5, 0, &mqtt.Message{Topic: []byte("r"), Payload: make([]byte, size)})
+					c.Write(answer)
+				}
+			}
+		})
+		_, xs := drive(t, Spec{URL: "mqtt" + url[len("http"):], Topic: "q", ResponseTopic: "r/{id}", MostBody: 100,
+			Limit: "--max-body"}, Load{Schedule: ClosedLoop(1, 0)}, Fixed("x"))
+		if xs[0].Failure != want {
+			t.Errorf("%d B: %q, want %q", size, xs[0].Failure, want)
+		}
 	}
 }

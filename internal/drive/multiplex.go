@@ -333,23 +333,6 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	return nil
 }
 
-// wasReset ends a request, or sends it again if the server did not take it up: until its
-// settings are known, more streams may be open than it takes. One is refused once.
-func (m *multiplexer) wasReset(l *lane, err error) {
-	if err != errRefused || l.again {
-		m.end(l, err)
-		return
-	}
-	s := m.of(l)
-	delete(m.flight, s.id)
-	s.id = 0
-	if err := m.again(l); err != nil {
-		m.settle(l, err)
-		return
-	}
-	m.waiting.insert(l)
-}
-
 // connectionFrame does for all streams what a frame of the connection asks for.
 // more is what the settings add to every stream's window.
 func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
@@ -372,35 +355,8 @@ func (m *multiplexer) connectionFrame(kind, flags byte, b []byte, more int64) {
 	case kind == frameWindow:
 		m.fill()
 	case kind == frameGoAway:
-		m.untaken(binary.BigEndian.Uint32(b) & http2Most)
+		m.untaken(binary.BigEndian.Uint32(b)&http2Most, binary.BigEndian.Uint32(b[4:]))
 	}
-}
-
-// untaken: what the server did not take up goes again, before what has not yet
-// gone at all (RFC 9113, section 6.8), and in its own order: one that was refused
-// before has a stream behind those of later requests.
-func (m *multiplexer) untaken(last uint32) {
-	for _, id := range m.after(last) {
-		l := m.flight[id]
-		delete(m.flight, id)
-		if err := m.again(l); err != nil {
-			m.settle(l, err)
-			continue
-		}
-		m.waiting.insert(l)
-	}
-}
-
-// after are the streams in flight behind one, in the order in which they were opened.
-func (m *multiplexer) after(last uint32) []uint32 {
-	var ids []uint32
-	for id := range m.flight {
-		if id > last {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // fill frames more of the bodies that waited for the connection's window, in the

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/pion/dtls/v3"
 	"golang.org/x/sys/unix"
 )
 
@@ -140,9 +142,34 @@ func (r *rawPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 // costs a trip through the runtime's poller and scheduler, 1.5–2 µs on one CPU
 // and 7–14 µs on two, which lies inside the RTT.
 type netPipe struct {
-	conn  net.Conn
-	under *ending // of TLS: what lies below it
-	most  int     // B of a response's body
+	conn    net.Conn
+	under   *ending // of TLS: what lies below it
+	most    int     // B of a response's body
+	session *session
+}
+
+// A session is what lies below one of DTLS, which closes it when it ends, as by the other side's close_notify.
+type session struct {
+	net.PacketConn
+	ended atomic.Bool
+}
+
+// ReadFrom passes over data that nothing protects, which only a forger sends: pion ends the session for it.
+func (s *session) ReadFrom(b []byte) (n int, from net.Addr, err error) {
+	for {
+		n, from, err = s.PacketConn.ReadFrom(b)
+		if err != nil || n < 5 || b[0] != dtlsData || b[3]|b[4] != 0 {
+			return n, from, err
+		}
+	}
+}
+
+// dtlsData is the type of a record of application data; bytes 3 and 4 are its epoch (RFC 6347, section 4.1).
+const dtlsData = 23
+
+func (s *session) Close() error {
+	s.ended.Store(true)
+	return s.PacketConn.Close()
 }
 
 // An ending is a connection that notes its end: crypto/tls says io.EOF of one that was ended without close_notify, too.
@@ -208,11 +235,20 @@ func (n netPipe) send(p *pacer, b []byte, by time.Duration) (int, bool, error) {
 		defer n.under.listen(n.most)()
 	}
 	count, err := n.conn.Write(b)
+	if errors.Is(err, dtls.ErrConnClosed) {
+		return 0, false, io.EOF
+	}
 	return count, true, plain(err) // under TLS nobody knows how much of b went out
 }
 
-// peek looks at the socket under TLS.
+// peek looks at the socket under TLS. A session of DTLS has taken what came.
 func (n netPipe) peek() (waiting bool, err error) {
+	if n.session != nil {
+		if n.session.ended.Load() {
+			err = io.EOF
+		}
+		return false, err
+	}
 	c, ok := n.conn.(interface{ NetConn() net.Conn })
 	if !ok {
 		return false, nil
@@ -236,7 +272,10 @@ func (n netPipe) receive(p *pacer, b []byte, by time.Duration) (int, error) {
 		// Subtle: a deadline that has passed would not even look.
 		n.conn.SetReadDeadline(p.base.Add(min(max(by, p.now()+shortestWait), p.now()+longestWait)))
 		count, err := n.conn.Read(b)
-		switch err = plain(err); {
+		if err = plain(err); n.session != nil && err != nil && err != io.EOF && !errors.As(err, new(syscall.Errno)) {
+			err = errTimeout // what is not genuine, or only a warning, is as if it had not come (RFC 6347, section 4.1.2.7)
+		}
+		switch {
 		case count > 0:
 			return count, nil
 		case err == io.EOF:

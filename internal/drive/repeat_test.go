@@ -390,7 +390,7 @@ func TestRejectedRequestsGoAgain(t *testing.T) {
 		record, xs := drive(t, Spec{URL: url, Protocol: HTTP3, Connection: connection, Credentials: credentials,
 			Timeout: 20 * time.Second}, Load{Schedule: ClosedLoop(6, 0)}, Fixed("x"))
 		for i, x := range xs {
-			if want := map[int]string{5: "HTTP/3: H3_REQUEST_REJECTED"}[i]; x.Failure != want {
+			if want := map[int]string{5: "HTTP/3: the stream was reset by the server with H3_REQUEST_REJECTED"}[i]; x.Failure != want {
 				t.Errorf("%s: request %d: %q, want %q", connection, x.Seq, x.Failure, want)
 			}
 		}

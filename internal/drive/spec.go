@@ -107,6 +107,9 @@ func (t *target) secure() bool {
 	return t.scheme == "https" || t.scheme == "coaps" || t.scheme == "mqtts"
 }
 
+// connected says whether requests go over connections, which the other side may end: TCP, DTLS, QUIC.
+func (t *target) connected() bool { return t.scheme != "coap" && t.scheme != "udp" }
+
 // Check refuses what cannot be driven. It resolves nothing and connects to nothing.
 func (s Spec) Check() error {
 	t, _, err := s.target()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -93,7 +94,7 @@ func (s *secret) open(r *run, by time.Duration) (pipe, error) {
 		conn.Close()
 		return nil, plain(err)
 	}
-	return netPipe{c, under, s.t.MostBody + mostHead}, nil
+	return netPipe{conn: c, under: under, most: s.t.MostBody + mostHead}, nil
 }
 
 func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
@@ -107,7 +108,8 @@ func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
 	if s.t.Credentials.CID {
 		options = append(options, dtls.WithConnectionIDGenerator(dtls.OnlySendCIDGenerator()))
 	}
-	c, err := dtls.ClientWithOptions(dtlsnet.PacketConnFromConn(conn), conn.RemoteAddr(), options...)
+	under := &session{PacketConn: dtlsnet.PacketConnFromConn(conn)}
+	c, err := dtls.ClientWithOptions(under, conn.RemoteAddr(), options...)
 	if err == nil {
 		ctx, cancel := context.WithDeadline(context.Background(), r.base.Add(by))
 		defer cancel()
@@ -115,13 +117,27 @@ func (s *secret) openDTLS(r *run, by time.Duration) (pipe, error) {
 	}
 	if err != nil {
 		conn.Close()
-		if errors.Is(err, context.DeadlineExceeded) {
+		var alert interface {
+			error
+			IsFatalOrCloseNotify() bool
+		}
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
 			err = errTimeout
+		case errors.As(err, &alert):
+			name := alert.Error()
+			name = name[strings.LastIndex(name, ": ")+2:]
+			if err = errAlert; !strings.Contains(name, " ") { // else pion has none
+				err = fmt.Errorf("%w: %s", errAlert, name)
+			}
 		}
 		return nil, plain(err)
 	}
-	return netPipe{conn: c}, nil
+	return netPipe{conn: c, session: under}, nil
 }
+
+// errAlert: the server ended a handshake of DTLS with an alert.
+var errAlert = errors.New("the server refused the handshake")
 
 // openTLS puts TLS over a raw blocking socket, all of it on this thread.
 func (s *secret) openTLS(r *run, by time.Duration) (pipe, error) {

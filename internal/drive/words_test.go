@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 // failing is why each of some requests failed.
@@ -209,19 +211,24 @@ func TestMQTTEndsBeforeAResponse(t *testing.T) {
 
 // Answers that do not belong to the request are not heard, but they are why it has none.
 func TestCoAPAnswersToSomethingElse(t *testing.T) {
+	right := func(b []byte) []byte { return []byte{0x64, 0x45, b[2], b[3], b[4], b[5], b[6], b[7]} }
 	for name, tt := range map[string]struct {
 		answer func(request []byte) []byte
 		want   string
 	}{
 		"another token": {func(b []byte) []byte { return []byte{0x64, 0x45, b[2], b[3], ^b[4], b[5], b[6], b[7]} },
-			"no response within 500ms, only what is malformed or has another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token, message ID or type"},
 		"another message ID": {func(b []byte) []byte { return []byte{0x64, 0x45, b[2], ^b[3], b[4], b[5], b[6], b[7]} },
-			"no response within 500ms, only what is malformed or has another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token, message ID or type"},
 		"separate, another token": {func(b []byte) []byte { return []byte{0x54, 0x45, 0, 1, ^b[4], b[5], b[6], b[7]} },
-			"no response within 500ms, only what is malformed or has another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token, message ID or type"},
 		"malformed": {func(b []byte) []byte { return []byte{0x64, 0x45, b[2], b[3], b[4], b[5], b[6], b[7], 0xff} },
-			"no response within 500ms, only what is malformed or has another token or message ID"},
+			"no response within 500ms, only what is malformed or has another token, message ID or type"},
 		"an acknowledgement": {func(b []byte) []byte { return []byte{0x60, 0, b[2], b[3]} }, "no response within 500ms"},
+		"OSCORE, without protection": {right,
+			"no response within 500ms, only answers that OSCORE does not protect or its keys do not open"},
+		"NON, on an acknowledgement": {right,
+			"no response within 500ms, only what is malformed or has another token, message ID or type"},
 	} {
 		c, err := net.ListenPacket("udp", "127.0.0.1:0")
 		if err != nil {
@@ -237,8 +244,11 @@ func TestCoAPAnswersToSomethingElse(t *testing.T) {
 				c.WriteTo(tt.answer(b), from)
 			}
 		}()
-		_, xs := driveWithin(t, 500*time.Millisecond, Spec{URL: "coap://" + c.LocalAddr().String(), Method: "GET"},
-			Load{Schedule: ClosedLoop(1, 0)}, Fixed(nil))
+		s := Spec{URL: "coap://" + c.LocalAddr().String(), Method: "GET", NON: strings.HasPrefix(name, "NON")}
+		if strings.HasPrefix(name, "OSCORE") {
+			s.Credentials.OSCORE = coap.Keys{Secret: []byte("secret"), SenderID: []byte{1}, RecipientID: []byte{2}}
+		}
+		_, xs := driveWithin(t, 500*time.Millisecond, s, Load{Schedule: ClosedLoop(1, 0)}, Fixed(nil))
 		for _, x := range xs {
 			if x.Failure != tt.want {
 				t.Errorf("%s: %q, want %q", name, x.Failure, tt.want)

@@ -139,6 +139,8 @@ type ClientExchange struct {
 	asks       bool
 	etag       [8]byte
 	etagLen    int
+	echo       [40]byte // that the peer asks for
+	echoLen    int
 	first      bool // the next response block is the first
 	reply      Reply
 	body       []byte
@@ -149,6 +151,7 @@ type ClientExchange struct {
 	observed   bool
 
 	strange         bool // see Strange
+	unopened        bool // see Unopened
 	retransmissions int
 	ids             uint64 // message IDs used
 }
@@ -178,10 +181,10 @@ func (x *ClientExchange) Start(c *Call, now time.Duration) {
 	if x.stream != nil {
 		x.up = min(x.up, szxOf(x.stream.room()))
 	}
-	x.sent, x.retransmissions, x.etagLen = 0, 0, 0
+	x.sent, x.retransmissions, x.etagLen, x.echoLen = 0, 0, 0, 0
 	x.body, x.first = x.body[:0], true
 	x.uploading = len(c.Body) > x.whole()
-	x.sendAns, x.strange = false, false
+	x.sendAns, x.strange, x.unopened = false, false, false
 	x.ask(now)
 }
 
@@ -222,6 +225,9 @@ func (x *ClientExchange) ask(now time.Duration) {
 		if o.Number != Observe || x.first { // a later block is no registration (RFC 7959, section 2.6)
 			m.Add(o.Number, o.Value)
 		}
+	}
+	if x.echoLen > 0 {
+		m.Add(Echo, x.echo[:x.echoLen])
 	}
 	if !x.addBlocks() {
 		x.fail(ErrTooLarge)
@@ -342,6 +348,9 @@ func (x *ClientExchange) Answering() bool { return len(x.body) > 0 }
 
 // Strange says whether something has come since Start that is malformed, or a response, but not to the request.
 func (x *ClientExchange) Strange() bool { return x.strange }
+
+// Unopened says whether a response has come since Start that OSCORE does not protect, or that cannot be opened.
+func (x *ClientExchange) Unopened() bool { return x.unopened }
 
 // MessageIDs is how many message IDs were used since it was made. After 65,536 they come again.
 func (x *ClientExchange) MessageIDs() uint64 { return x.ids }

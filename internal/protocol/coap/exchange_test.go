@@ -31,9 +31,12 @@ func show(b []byte) string {
 			s += fmt.Sprintf(" %d:%d/%d/%d", map[OptionNumber]int{Block1: 1, Block2: 2}[n], b.Num, more, b.Size())
 		}
 	}
-	for n, name := range map[OptionNumber]string{Size1: "size1"} {
-		if v, ok := m.Uint(n); ok {
-			s += fmt.Sprintf(" %s=%d", name, v)
+	for _, o := range []struct {
+		n    OptionNumber
+		name string
+	}{{Size1, "size1"}, {Echo, "echo"}} {
+		if v, ok := m.Uint(o.n); ok {
+			s += fmt.Sprintf(" %s=%d", o.name, v)
 		}
 	}
 	if len(m.Payload) > 0 {
@@ -49,8 +52,8 @@ func said(t *testing.T, s string, request []byte) []byte {
 	var req, m Message
 	req.Decode(request)
 	m.ID, m.Token = req.ID, req.Token
-	codes := map[string]Code{"2.04": Changed, "2.05": Content, "2.31": Continue, "4.08": RequestEntityIncomplete,
-		"4.13": RequestEntityTooLarge, "4.04": NotFound, "5.03": ServiceUnavailable}
+	codes := map[string]Code{"2.04": Changed, "2.05": Content, "2.31": Continue, "4.01": Unauthorized,
+		"4.08": RequestEntityIncomplete, "4.13": RequestEntityTooLarge, "4.04": NotFound, "5.03": ServiceUnavailable}
 	types := map[string]Type{"CON": Confirmable, "NON": NonConfirmable, "ACK": Acknowledgement, "RST": Reset}
 	for _, w := range strings.Fields(s) {
 		var n, more, size, id int
@@ -69,6 +72,8 @@ func said(t *testing.T, s string, request []byte) []byte {
 			m.ID = uint16(id)
 		case scan(w, "etag=%d", &n):
 			m.AddUint(ETag, uint32(n))
+		case scan(w, "echo=%d", &n):
+			m.AddUint(Echo, uint32(n))
 		case scan(w, "option=%d", &n):
 			m.Add(OptionNumber(n), []byte{1})
 		case w == "othertoken":
@@ -173,6 +178,29 @@ func TestExchange(t *testing.T) {
 		{"an error between blocks of a response is the answer", Call{Method: GET}, 0,
 			[]step{{"CON GET", "ACK 2.05 2:0/1/64 (64)"}, {"CON GET 2:1/0/64", "ACK 4.04 (9)"}}, NotFound, 9, nil},
 
+		{"RFC 7959 section 2.4: of an error in blocks the first one is the answer, and nothing that follows", Call{Method: GET}, 0,
+			[]step{{"CON GET", "ACK 4.04 2:0/1/64 (64)"}}, NotFound, 64, nil},
+		{"section 2.4: ETags differ that the first block does not have", Call{Method: GET}, 0,
+			[]step{{"CON GET", "ACK 2.05 2:0/1/64 (64)"}, {"CON GET 2:1/0/64", "ACK 2.05 etag=1 2:1/1/64 (64)"},
+				{"CON GET 2:2/0/64", "ACK 2.05 etag=2 2:2/0/64 (64)"}}, 0, 0, ErrChanged},
+		{"the server sends smaller blocks from the second one on", Call{Method: GET}, 0,
+			[]step{{"CON GET", "ACK 2.05 etag=1 2:0/1/128 (128)"}, {"CON GET 2:1/0/128", "ACK 2.05 etag=1 2:2/1/64 (64)"},
+				{"CON GET 2:3/0/64", "ACK 2.05 etag=1 2:3/0/64 (1)"}}, Content, 193, nil},
+		{"4.13 in the midst asks for smaller blocks: from the start again", Call{Method: PUT, Body: pattern(200)}, 128,
+			[]step{{"CON PUT 1:0/1/128 size1=200 (128)", "ACK 2.31 1:0/1/128"},
+				{"CON PUT 1:1/0/128 2:0/0/128 (72)", "ACK 4.13 1:1/0/64"},
+				{"CON PUT 1:0/1/64 size1=200 (64)", "ACK 4.13 1:0/0/64"}}, RequestEntityTooLarge, 0, nil},
+
+		{"RFC 9175 figure 2: the server asks for its Echo option", Call{Method: GET}, 0,
+			[]step{{"CON GET", "ACK 4.01 echo=7"}, {"CON GET echo=7", "ACK 2.05 (3)"}}, Content, 3, nil},
+		{"section 2.3: in the midst of a body; the blocks behind have it, too", Call{Method: PUT, Body: pattern(150)}, 64,
+			[]step{{"CON PUT 1:0/1/64 size1=150 (64)", "ACK 2.31 1:0/1/64"},
+				{"CON PUT 1:1/1/64 (64)", "ACK 4.01 echo=7"}, {"CON PUT 1:1/1/64 echo=7 (64)", "ACK 2.31 1:1/1/64"},
+				{"CON PUT 1:2/0/64 2:0/0/64 echo=7 (22)", "ACK 2.04 1:2/0/64"}}, Changed, 0, nil},
+		{"a server that never has enough of it", Call{Method: GET}, 0,
+			[]step{{"CON GET", "ACK 4.01 echo=7"}, {"CON GET echo=7", "ACK 4.01 echo=8 (2)"}}, Unauthorized, 2, nil},
+		{"4.01 without it is an answer", Call{Method: GET}, 0, []step{{"CON GET", "ACK 4.01 (2)"}}, Unauthorized, 2, nil},
+
 		{"continue where nothing is to follow", Call{Method: PUT, Body: pattern(10)}, 0, []step{{"CON PUT (10)", "ACK 2.31"}},
 			0, 0, ErrBlock},
 		{"continue with another number", Call{Method: PUT, Body: pattern(100)}, 64,
@@ -263,5 +291,28 @@ func TestRetransmissionTimes(t *testing.T) {
 	}
 	if lo < 2*time.Second || lo > 2100*time.Millisecond || hi > 3*time.Second || hi < 2900*time.Millisecond {
 		t.Errorf("first timeouts from %v to %v, want 2 s to 3 s", lo, hi)
+	}
+}
+
+// A separate response that comes once more, since its acknowledgement was lost, is no strange answer to the next
+// request (RFC 7252, section 4.2).
+func TestSeparateResponseOnceMoreIsNotStrange(t *testing.T) {
+	x := NewClientExchange(Params{}, 1)
+	x.Start(&Call{Method: GET}, 0)
+	again := said(t, "CON 2.05 id=7 (6)", x.Next())
+	x.Receive(again, 0)
+	for _, tt := range []struct {
+		says    []byte
+		answer  string
+		strange bool
+	}{{again, "ACK", false}, {said(t, "CON 2.05 id=8 othertoken", again), "RST", true}} {
+		for x.Next() != nil {
+		}
+		x.Start(&Call{Method: GET}, 0)
+		x.Next()
+		x.Receive(tt.says, 0)
+		if got := show(x.Next()); got != tt.answer || x.Strange() != tt.strange || x.Done() {
+			t.Errorf("%s: answered %s, strange %v, over %v", show(tt.says), got, x.Strange(), x.Done())
+		}
 	}
 }

@@ -2,6 +2,7 @@ package coap
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 )
 
@@ -146,4 +147,89 @@ func TestTamperedIsRefused(t *testing.T) {
 	if _, err := server.receive(&m); err != nil {
 		t.Errorf("the genuine one after them: %v", err)
 	}
+}
+
+// A server that does not know whether a request is fresh, as after it has lost its replay window, has it come again
+// with its Echo option, both of them protected (RFC 8613, appendix B.1.2; RFC 9175, section 2.3): another number, and
+// the option is inside.
+func TestOSCOREEcho(t *testing.T) {
+	keys, _, _ := vectorKeys(t)
+	client, server := secure(t, keys), secure(t, turned(keys))
+	x := NewClientExchange(Params{Security: client}, 1)
+	x.Start(&Call{Method: POST, Path: "x", Body: []byte("body")}, 0)
+	for i, echo := range []string{"", "fresh?"} {
+		var m Message
+		if err := m.Decode(x.Next()); err != nil {
+			t.Fatal(err)
+		}
+		if _, outside := m.Option(Echo); outside {
+			t.Error("the option can be read on the way")
+		}
+		b, err := server.receive(&m)
+		value, _ := m.Option(Echo)
+		if err != nil || b.piv != uint64(i) || string(value) != echo || string(m.Payload) != "body" {
+			t.Fatalf("request %d: %v, number %d, Echo %q, %q", i, err, b.piv, value, m.Payload)
+		}
+		answer := Message{Type: Acknowledgement, ID: m.ID, Token: m.Token, Code: Unauthorized}
+		if answer.AddBytes(Echo, []byte("fresh?")); i == 1 {
+			answer.Code, answer.Payload = Changed, []byte("done")
+		}
+		if err := server.protectResponse(&answer, b, false); err != nil {
+			t.Fatal(err)
+		}
+		x.Receive(answer.Append(nil), 0)
+	}
+	if reply, err := x.Result(); err != nil || !x.Done() || reply.Code != Changed || string(reply.Body) != "done" {
+		t.Errorf("%v %q, %v", reply.Code, reply.Body, err)
+	}
+}
+
+// What does not protect its answer has not answered: an error is its own, or a proxy's, which ends the exchange (RFC
+// 8613, sections 8.2 and 10). All else may be forged, as is what cannot be opened, and only noted.
+func TestOSCOREAnswersWithoutProtection(t *testing.T) {
+	keys, _, _ := vectorKeys(t)
+	for code, ends := range map[Code]bool{BadOption: true, Unauthorized: true, 5<<5 | 2: true, 5<<5 | 4: true,
+		Content: false, Changed: false} {
+		x := NewClientExchange(Params{Security: secure(t, keys)}, 1)
+		x.Start(&Call{Method: GET}, 0)
+		var m Message
+		m.Decode(x.Next())
+		m.Clear()
+		answer := Message{Type: Acknowledgement, ID: x.mid, Token: x.token[:], Code: code}
+		x.Receive(answer.Append(nil), 0)
+		if _, err := x.Result(); x.Done() != ends || errors.Is(err, ErrExposed) != ends || x.Unopened() == ends {
+			t.Errorf("%v: over %v, %v, noted %v", code, x.Done(), err, x.Unopened())
+		}
+	}
+	for name, change := range map[string]func(*Security, *binding){
+		"another key":              func(s *Security, _ *binding) { *s = *s.with(t, []byte("another")) },
+		"another request":          func(_ *Security, b *binding) { b.piv++ },
+		"another kid":              func(_ *Security, b *binding) { b.id = []byte{7} },
+		"the request's own sender": func(s *Security, _ *binding) { s.sender = s.receiver },
+	} {
+		server := secure(t, turned(keys))
+		x := NewClientExchange(Params{Security: secure(t, keys)}, 1)
+		x.Start(&Call{Method: GET}, 0)
+		var m Message
+		m.Decode(x.Next())
+		b, err := server.receive(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(server, &b)
+		answer := Message{Type: Acknowledgement, ID: m.ID, Token: m.Token, Code: Content, Payload: []byte("forged")}
+		if err := server.protectResponse(&answer, b, false); err != nil {
+			t.Fatal(err)
+		}
+		if x.Receive(answer.Append(nil), 0); x.Done() || !x.Unopened() {
+			t.Errorf("%s: over %v, noted %v", name, x.Done(), x.Unopened())
+		}
+	}
+}
+
+// with is a context whose secret is another.
+func (s *Security) with(t *testing.T, secret []byte) *Security {
+	k := s.keys
+	k.Secret = secret
+	return secure(t, k)
 }

@@ -49,7 +49,7 @@ func (x *ClientExchange) acknowledged(now time.Duration) {
 	case m.Type == Reset:
 		x.fail(ErrReset)
 	case x.call.NON:
-		// Nothing acknowledges a non-confirmable message: ignore it.
+		x.strange = x.strange || m.Code.response() // nothing acknowledges a non-confirmable message: ignore it
 	case m.Code == Empty:
 		if x.phase == unacked {
 			x.phase, x.deadline, x.sendReq = acked, now+x.params.ResponseTimeout, false
@@ -89,13 +89,13 @@ func (x *ClientExchange) separate(waiting bool, now time.Duration) {
 		x.response(now)
 		return
 	}
-	x.strange = x.strange || waiting && m.Code.response()
-	if m.Type != Confirmable {
+	known := x.settled[:min(x.nSettled, len(x.settled))]
+	if m.Type == Confirmable && m.Code.response() && slices.Contains(known, m.ID) {
+		x.send(Acknowledgement, m.ID) // our acknowledgement was lost
 		return
 	}
-	known := x.settled[:min(x.nSettled, len(x.settled))]
-	if m.Code.response() && slices.Contains(known, m.ID) {
-		x.send(Acknowledgement, m.ID) // our acknowledgement was lost
+	x.strange = x.strange || waiting && m.Code.response()
+	if m.Type != Confirmable {
 		return
 	}
 	x.send(Reset, m.ID)
@@ -103,20 +103,20 @@ func (x *ClientExchange) separate(waiting bool, now time.Duration) {
 
 // genuine opens a response protected by OSCORE. What was tampered with or
 // forged is as if it had not come; an error without protection is the peer's way
-// of saying that it could not open the request (RFC 8613, sections 8.2 and 8.4).
+// of saying that it could not open the request, or a proxy's that it got no answer (RFC 8613, sections 8.2 and 10).
 func (x *ClientExchange) genuine() bool {
 	s := x.params.Security
 	if s == nil {
 		return true
 	}
-	if _, protected := x.in.Option(OSCORE); !protected {
-		if x.in.Code.Class() == 4 {
-			x.fail(fmt.Errorf("%w: %v %.80q", ErrExposed, x.in.Code, x.in.Payload))
-		}
+	if _, protected := x.in.Option(OSCORE); !protected && x.in.Code.Class() != 2 {
+		x.fail(fmt.Errorf("%w: %v %.80q", ErrExposed, x.in.Code, x.in.Payload))
 		return false
 	}
 	_, err := s.unprotectResponse(&x.in, x.bound)
-	return err == nil && x.in.Code.response()
+	genuine := err == nil && x.in.Code.response()
+	x.unopened = x.unopened || !genuine
+	return genuine
 }
 
 // response takes a response to the current request.
@@ -127,10 +127,24 @@ func (x *ClientExchange) response(now time.Duration) {
 		x.fail(ErrBlock)
 		return
 	}
-	if len(x.body) == 0 && x.uploaded(b1, has, now) {
+	if x.challenged(now) || len(x.body) == 0 && x.uploaded(b1, has, now) {
 		return
 	}
 	x.downloaded(now)
+}
+
+// challenged repeats the request if the peer wants to see first that it is fresh, or comes from where it says: with the
+// peer's Echo option, and once (RFC 9175, section 2.3).
+func (x *ClientExchange) challenged(now time.Duration) bool {
+	if x.in.Code != Unauthorized || x.echoLen > 0 {
+		return false
+	}
+	value, _ := x.in.Option(Echo)
+	if x.echoLen = copy(x.echo[:], value); x.echoLen == 0 {
+		return false
+	}
+	x.ask(now)
+	return true
 }
 
 // uploaded goes on with the body of the request, if the response calls for it:
@@ -180,7 +194,7 @@ func (x *ClientExchange) downloaded(now time.Duration) {
 		x.fail(ErrChanged)
 		return
 	}
-	if has && b2.More {
+	if has && b2.More && success { // of an error, its first block says enough
 		x.body = append(x.body, m.Payload...)
 		if x.down = min(x.down, b2.SZX); b2.SZX == bert {
 			x.down = bert
@@ -203,15 +217,16 @@ func (x *ClientExchange) finish() {
 	x.phase = over
 }
 
-// sameETag compares the block's ETag with the first block's: RFC 7959, section 2.4. A
+// sameETag compares the block's ETag with that of the blocks before: RFC 7959, section 2.4. A
 // block without one says nothing.
 func (x *ClientExchange) sameETag() bool {
 	tag, has := x.in.Option(ETag)
 	if x.first {
 		x.first = false
-		x.etagLen = copy(x.etag[:], tag)
 		x.number, x.observed = x.in.Uint(Observe)
-		return true
 	}
-	return !has || x.etagLen == 0 || bytes.Equal(tag, x.etag[:x.etagLen])
+	if x.etagLen == 0 {
+		x.etagLen = copy(x.etag[:], tag)
+	}
+	return !has || bytes.Equal(tag, x.etag[:x.etagLen])
 }

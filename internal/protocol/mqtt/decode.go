@@ -11,6 +11,9 @@ import (
 // ErrMalformed: not a packet that a broker sends, or not a right one.
 var ErrMalformed = errors.New("malformed packet")
 
+// ErrTooLong: a packet longer than the limit given.
+var ErrTooLong = errors.New("mqtt: a packet that exceeds the limit")
+
 func malformed(k Kind, what string) error {
 	return fmt.Errorf("mqtt: %w: %v: %s", ErrMalformed, k, what)
 }
@@ -29,7 +32,7 @@ func (p *Packet) Decode(v Version, b []byte, limit int) (int, error) {
 	case size == 0:
 		return 0, nil
 	case limit > 0 && n > limit:
-		return 0, fmt.Errorf("mqtt: %v of %d bytes exceeds the limit of %d", p.Kind, n, limit)
+		return 0, fmt.Errorf("%w of %d bytes: %v", ErrTooLong, limit, p.Kind)
 	case len(b)-1-size < n:
 		return 0, nil
 	}

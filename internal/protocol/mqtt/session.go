@@ -133,17 +133,31 @@ func (s *Session) Publish(m *Message) error {
 	if o.frame, err = AppendPublish(o.frame[:0], s.p.Version, o.id, m); err != nil {
 		return err
 	}
-	if most := s.limits.Packet; most > 0 && uint64(len(o.frame)) > uint64(most) {
-		return fmt.Errorf("%w: %d bytes, but the broker accepts %d", ErrTooLarge, len(o.frame), most)
-	}
-	if m.QoS > s.limits.QoS {
-		return fmt.Errorf("mqtt: QoS %d, but the broker supports %d", m.QoS, s.limits.QoS)
+	if err := s.limits.takes(o); err != nil {
+		return err
 	}
 	s.unheard = false
 	s.under = append(s.under, o)
 	s.flush()
 	return nil
 }
+
+// takes says why a broker does not take a message: MQTT 5.0, sections 3.2.2.3.4 and 3.2.2.3.6.
+func (l *Limits) takes(o *outgoing) error {
+	if l.Packet > 0 && uint64(len(o.frame)) > uint64(l.Packet) {
+		return fmt.Errorf("%w: %d bytes, but the broker accepts %d", ErrTooLarge, len(o.frame), l.Packet)
+	}
+	if o.qos > l.QoS {
+		return fmt.Errorf("mqtt: QoS %d, but the broker supports %d", o.qos, l.QoS)
+	}
+	return nil
+}
+
+// Silence is for how long the broker lets a client say nothing, in s; 0: for ever.
+func (s *Session) Silence() uint16 { return s.limits.Silence }
+
+// Ping has the broker know that the client is still there.
+func (s *Session) Ping() { s.out = AppendBare(s.out, Pingreq) }
 
 // Forget drops what is queued or under way, as after a request that failed.
 func (s *Session) Forget() { s.under, s.held = s.under[:0], s.held[:0] }

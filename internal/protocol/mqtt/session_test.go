@@ -184,3 +184,39 @@ func TestSessionRefuses(t *testing.T) {
 		}
 	}
 }
+
+// What a broker takes it says with CONNACK, and it holds for what was published before, also over another connection:
+// MQTT 5.0, sections 3.2.2.3.4 (Maximum QoS) and 3.2.2.3.6 (Maximum Packet Size).
+func TestLimitsHoldForWhatWasPublishedBefore(t *testing.T) {
+	const large, small = "2008 0000 05 27 00000040", "2008 0000 05 27 00000008"
+	for name, tt := range map[string]struct {
+		qos     byte
+		connack string
+		want    string
+	}{
+		"small enough": {0, large, ""},
+		"too large":    {0, small, "mqtt: too large: 9 bytes, but the broker accepts 8"},
+		"QoS":          {1, "2005 0000 02 2400", "mqtt: QoS 1, but the broker supports 0"},
+	} {
+		s := script{t, NewSession(Params{Version: V5, ClientID: "c"})}
+		s.s.Publish(&Message{Topic: []byte("a"), Payload: []byte("xyz"), QoS: tt.qos})
+		s.s.Connected()
+		s.s.Next()
+		_, err := s.hears(tt.connack)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if sent := s.s.Next() != nil; got != tt.want || sent != (err == nil) {
+			t.Errorf("%s: %v, and sent: %v; want %q", name, err, sent, tt.want)
+		}
+	}
+	s := script{t, NewSession(Params{Version: V5, ClientID: "c", Resume: true})}
+	s.s.Connected()
+	s.hears(large)
+	s.s.Publish(&Message{Topic: []byte("a"), Payload: []byte("xyz"), QoS: 1})
+	s.s.Connected()
+	if _, err := s.hears("2008 0100 05 27 00000008"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("sent again: %v", err)
+	}
+}

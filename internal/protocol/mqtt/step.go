@@ -100,12 +100,15 @@ func (s *Session) welcome(p *Packet) error {
 		return &Refusal{Connack, p.Reason}
 	}
 	s.limits = p.Limits
-	if !p.SessionPresent {
-		for _, o := range s.under {
-			if o.state != queued {
-				return ErrSessionLost
-			}
+	for _, o := range s.under { // nobody knew before what this broker takes
+		if o.state != queued && !p.SessionPresent {
+			return ErrSessionLost
 		}
+		if err := s.limits.takes(o); err != nil && o.state != pubreced {
+			return err
+		}
+	}
+	if !p.SessionPresent {
 		s.held, s.listens = s.held[:0], false
 	}
 	if len(s.p.Filters) > 0 && !s.listens { // also where the connection broke between CONNECT and SUBACK
