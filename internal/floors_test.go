@@ -16,6 +16,7 @@ var floors = []struct {
 	name  string
 	rooms []string
 }{
+	{"base", []string{"internal/lazy"}}, // that the ground needs, too
 	// what any program needs
 	{"ground", []string{"internal/kernel", "internal/meant", "internal/named", "internal/plural", "internal/printable"}},
 	{"words", []string{"internal/measure", "internal/service", "internal/stat", "internal/study"}},

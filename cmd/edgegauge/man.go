@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"edgegauge.example/edgegauge/internal/report"
 )
@@ -25,10 +26,15 @@ func manCmd() *cobra.Command {
 			case !info.IsDir():
 				return exit{exitUsage, fmt.Errorf("%s is a file; name a folder", args[0])}
 			}
-			root := cmd.Root()
-			root.DisableAutoGenTag = true // it would hold the day on which the pages were made
-			header := &doc.GenManHeader{Section: "1", Source: "edgegauge " + version(), Manual: "edgegauge"}
-			if err := doc.GenManTree(root, header, args[0]); err != nil {
+			day := time.Now()
+			if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" { // reproducible-builds.org
+				s, err := strconv.ParseInt(epoch, 10, 64)
+				if err != nil {
+					return exit{exitUsage, fmt.Errorf("SOURCE_DATE_EPOCH=%s: not a number of seconds", epoch)}
+				}
+				day = time.Unix(s, 0)
+			}
+			if err := writeManualPages(cmd.Root(), args[0], day.UTC()); err != nil {
 				return exit{exitUsage, err}
 			}
 			return nil

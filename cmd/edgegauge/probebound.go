@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -27,9 +27,9 @@ type bound struct {
 const boundExample = "write, for example, 'p99>20ms', 'rtt.mean>5ms', 'failures>0', 'failures>1%' or 'rate<100'"
 
 var (
-	boundName  = regexp.MustCompile(`^[A-Za-z0-9_.]*`)
-	boundValue = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?`)
-	percentile = regexp.MustCompile(`^p[0-9]{1,2}(\.[0-9]+)?$`)
+	boundName  = lazy.Regexp(`^[A-Za-z0-9_.]*`)
+	boundValue = lazy.Regexp(`^[0-9]+(\.[0-9]+)?`)
+	percentile = lazy.Regexp(`^p[0-9]{1,2}(\.[0-9]+)?$`)
 )
 
 // parseBound reads NAME>VALUE or NAME<VALUE. An error quotes it, and says at which character.
@@ -43,7 +43,7 @@ func parseBound(text string) (bound, error) {
 		return b, fmt.Errorf("%q, character %d: %s; %s", text, len([]rune(text[:at]))+1, what, advice)
 	}
 	skip()
-	name := boundName.FindString(text[at:])
+	name := boundName().FindString(text[at:])
 	if why := b.named(name); why != "" {
 		return fail(why, boundExample)
 	}
@@ -58,7 +58,7 @@ func parseBound(text string) (bound, error) {
 		at++
 	}
 	skip()
-	value := boundValue.FindString(text[at:])
+	value := boundValue().FindString(text[at:])
 	if value == "" {
 		return fail("expected a number", boundExample)
 	}
@@ -105,7 +105,7 @@ func (b *bound) named(name string) string {
 	case b.of == "median":
 		b.of = "p50"
 	case slices.Contains([]string{"mean", "max"}, b.of):
-	case !percentile.MatchString(b.of):
+	case !percentile().MatchString(b.of):
 		return fmt.Sprintf("unknown figure %q: there are mean, median, max and percentiles such as p99 (of the response "+
 			"time; rtt.p99 of the RTT), failures and rate", name)
 	}

@@ -7,12 +7,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/stacks/skeletons"
@@ -31,7 +31,7 @@ func stacksNewCmd(a *app) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			if !stackName.MatchString(name) {
+			if !stackName().MatchString(name) {
 				return exit{exitUsage, fmt.Errorf("invalid stack name %q; use letters from A to Z, digits, dashes and "+
 					"dots, with a letter or digit at either end", name)}
 			}
@@ -95,7 +95,7 @@ var alsoCalled = map[string]string{"javascript": "node", "js": "node", "nodejs":
 	"ts": "node", "py": "python", "python3": "python", "golang": "go", "rs": "rust", "c++": "c", "cpp": "c",
 	"kotlin": "java", "scala": "java"}
 
-var stackName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+var stackName = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // writeSkeleton makes dir, which must not be there, and returns the files written.
 func writeSkeleton(dir, name, lang string) ([]string, error) {

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/study"
@@ -83,12 +83,12 @@ func builtInStudies() []string {
 	return files
 }
 
-var studyLine = regexp.MustCompile(`(?m)^study:\s*['"]?([^\s'"#]+)`)
+var studyLine = lazy.Regexp(`(?m)^study:\s*['"]?([^\s'"#]+)`)
 
 // studyName is the name of the study in a file; false: it holds none.
 func studyName(file string) (string, bool) {
 	text, err := kernel.ReadFile(file, study.MostText)
-	m := studyLine.FindSubmatch(text)
+	m := studyLine().FindSubmatch(text)
 	if err != nil || m == nil {
 		return "", false
 	}

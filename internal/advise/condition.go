@@ -2,11 +2,11 @@ package advise
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/measure"
 )
@@ -88,7 +88,7 @@ type Condition struct {
 	Text   string
 }
 
-var conditionForm = regexp.MustCompile(`^\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*` +
+var conditionForm = lazy.Regexp(`^\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*` +
 	`([+-]?[0-9.]+(?:e[+-]?[0-9]+)?)\s*([^\s0-9]*)\s*$`)
 
 // ParseChange reads a condition on a change, as "rtt > 5%": more than 5 %
@@ -153,7 +153,7 @@ func ParseRequirement(text string) (Condition, error) {
 }
 
 func parse(text, example string) (c Condition, value float64, unit string, err error) {
-	m := conditionForm.FindStringSubmatch(text)
+	m := conditionForm().FindStringSubmatch(text)
 	if m == nil {
 		return c, 0, "", fmt.Errorf("%q is not a condition; write RESPONSE, < or >, and a bound, e.g. '%s'",
 			text, example)

@@ -12,11 +12,12 @@ import (
 	"mime"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // A Crate is a data set to publish.
@@ -51,13 +52,13 @@ type File struct {
 // An Author is a person with, if known, an ORCID.
 type Author struct{ Name, ORCID string }
 
-var authorForm = regexp.MustCompile(`^([^<>]+?)\s*` +
+var authorForm = lazy.Regexp(`^([^<>]+?)\s*` +
 	`(?:<\s*(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\s*>)?$`)
 
 // ParseAuthor reads "Name" or "Name <ORCID>", where the ORCID may be a URL.
 func ParseAuthor(text string) (Author, error) {
 	const example = `write, for example, "Josiah Carberry <0000-0002-1825-0097>"`
-	m := authorForm.FindStringSubmatch(strings.TrimSpace(text))
+	m := authorForm().FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return Author{}, fmt.Errorf("%q is not a name with an ORCID; %s", text, example)
 	}

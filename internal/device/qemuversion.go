@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // A QEMUVersion is what a program of QEMU says of itself.
@@ -17,7 +17,7 @@ type QEMUVersion struct {
 	Major, Minor int
 }
 
-var qemuVersion = regexp.MustCompile(`^(?:QEMU emulator|qemu-\S+) version (\d+)\.(\d+)`)
+var qemuVersion = lazy.Regexp(`^(?:QEMU emulator|qemu-\S+) version (\d+)\.(\d+)`)
 
 // AskQEMU asks a program of QEMU's, for whole systems or for user programs, for its version.
 func AskQEMU(ctx context.Context, program string) (v QEMUVersion, err error) {
@@ -28,7 +28,7 @@ func AskQEMU(ctx context.Context, program string) (v QEMUVersion, err error) {
 	if err != nil {
 		return v, fmt.Errorf("%s --version: %w", program, err)
 	}
-	m := qemuVersion.FindStringSubmatch(v.Line)
+	m := qemuVersion().FindStringSubmatch(v.Line)
 	if m == nil {
 		return v, fmt.Errorf("%s prints %q, which is not a version of QEMU; is it another program of that name?", program,
 			v.Line)

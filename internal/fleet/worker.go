@@ -12,11 +12,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -71,7 +71,7 @@ type answered struct {
 }
 
 // taskFolder matches what folder makes.
-var taskFolder = regexp.MustCompile(`^[0-9a-f]{24}-[0-9]+-[0-9]+$`)
+var taskFolder = lazy.Regexp(`^[0-9a-f]{24}-[0-9]+-[0-9]+$`)
 
 // orderFile is the order of measured results, beside their directory.
 const orderFile = "order.json"
@@ -125,7 +125,7 @@ func (w *working) reopen() error {
 		return err
 	}
 	for _, e := range all { // before anything is removed
-		if !e.IsDir() || !taskFolder.MatchString(e.Name()) {
+		if !e.IsDir() || !taskFolder().MatchString(e.Name()) {
 			return fmt.Errorf("%s holds %q, which no worker made; a worker needs a folder of its own, and removes from it "+
 				"what is not finished: name an empty one with --dir", w.Dir, e.Name())
 		}
@@ -198,7 +198,7 @@ func (w *working) settle() {
 // are answered, since their coordinator may still count on them.
 func (w *working) obey(ctx context.Context, o Order) {
 	switch {
-	case !taskFolder.MatchString(o.folder()): // it becomes the name of one
+	case !taskFolder().MatchString(o.folder()): // it becomes the name of one
 		return
 	case w.heard.older(o.Stamp):
 		return

@@ -3,10 +3,11 @@ package named
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // InWords is an error of the YAML library in words of the file: the line, what is wrong with it, and what to do. The
@@ -29,8 +30,8 @@ func InWords(err error) error {
 }
 
 var (
-	noField = regexp.MustCompile(`^field (.*) not found in type `)
-	noValue = regexp.MustCompile("^cannot construct !!(\\w+)(?: `(?s:(.*))`)? into (.*)")
+	noField = lazy.Regexp(`^field (.*) not found in type `)
+	noValue = lazy.Regexp("^cannot construct !!(\\w+)(?: `(?s:(.*))`)? into (.*)")
 )
 
 // valueInWords is an error of one value.
@@ -39,9 +40,9 @@ func valueInWords(e *yaml.LoadError) string {
 	if strings.Contains(what, "no documents") {
 		return "the file is empty; write its keys and values"
 	}
-	if m := noField.FindStringSubmatch(what); m != nil {
+	if m := noField().FindStringSubmatch(what); m != nil {
 		what = fmt.Sprintf("there is no key %q here; correct or remove it", m[1])
-	} else if m := noValue.FindStringSubmatch(what); m != nil {
+	} else if m := noValue().FindStringSubmatch(what); m != nil {
 		is := fmt.Sprintf("%q", m[2])
 		switch m[1] {
 		case "map":

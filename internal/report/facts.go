@@ -103,7 +103,7 @@ func (r *Report) addDoubts(s *store.Store, run store.Run) error {
 	if err := json.Unmarshal(text, &was); err != nil {
 		return fmt.Errorf("%s: %s: %w", s.Dir(), run.FactsFile, err)
 	}
-	kind := func(doubt string) string { return aNumber.ReplaceAllString(doubt, "#") }
+	kind := func(doubt string) string { return aNumber().ReplaceAllString(doubt, "#") }
 	for name, d := range r.Facts.Devices {
 		for _, doubt := range was.Devices[name].Doubts {
 			if !slices.ContainsFunc(d.Doubts, func(x string) bool { return kind(x) == kind(doubt) }) {

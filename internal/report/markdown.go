@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/printable"
 )
 
@@ -141,12 +141,12 @@ var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_
 	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "&", "&amp;", "\r\n", " ", "\n", " ", "\r", " ").Replace
 
 // opensBlock is what a line begins with that Markdown takes for a list, a quotation, a rule or a heading.
-var opensBlock = regexp.MustCompile(`^[-+>=]|^[0-9]{1,9}[.)]( |$)`)
+var opensBlock = lazy.Regexp(`^[-+>=]|^[0-9]{1,9}[.)]( |$)`)
 
 // markdownLine is markdownText that a line, a list's item or a heading begins with.
 func markdownLine(s string) string {
 	s = strings.TrimLeft(markdownText(s), " \t")
-	if !opensBlock.MatchString(s) {
+	if !opensBlock().MatchString(s) {
 		return s
 	}
 	at := strings.IndexAny(s, "-+>=.)")

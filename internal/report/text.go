@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -156,7 +156,7 @@ func (r *Report) warnings() []string {
 			if strings.HasPrefix(w, "median: ") || c.Unit == "B" {
 				continue
 			}
-			kind := aNumber.ReplaceAllString(w, "#") // the same doubt of several figures, each with its own numbers
+			kind := aNumber().ReplaceAllString(w, "#") // the same doubt of several figures, each with its own numbers
 			if seen[kind] == nil {
 				seen[kind] = &doubt{text: w, of: fmt.Sprintf("%s of %s at the %s", words(c.Response),
 					r.Treatments[c.Treatment].Name(), c.Side)}
@@ -171,7 +171,7 @@ func (r *Report) warnings() []string {
 	return out
 }
 
-var aNumber = regexp.MustCompile(`[0-9][0-9.]*`)
+var aNumber = lazy.Regexp(`[0-9][0-9.]*`)
 
 func figures(n int) string {
 	if n == 1 {

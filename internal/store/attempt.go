@@ -8,11 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -411,7 +411,7 @@ func trialName(trial, attempt int) string {
 func attemptName(trial, attempt int) string { return fmt.Sprintf("%04d-%d", trial, attempt) }
 
 // ourName matches raw files this package names: trial, attempt, label.
-var ourName = regexp.MustCompile(`^([0-9]{4,})-([0-9]+)-[A-Za-z0-9._-]+\.(parquet|pcapng)$`)
+var ourName = lazy.Regexp(`^([0-9]{4,})-([0-9]+)-[A-Za-z0-9._-]+\.(parquet|pcapng)$`)
 
 // asideName is where a file lies that no valid trial owns.
 func asideName(kind, name string) string { return filepath.Join(invalidDir, kind+"-"+name) }

@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // A Bench is one of the benches that share a study: the devices, the link and the
@@ -19,7 +20,7 @@ type Bench struct {
 }
 
 // benchName is what a bench may be called, in 63 characters: its facts lie in a folder of that name.
-var benchName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var benchName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // takesBench refuses a name that is none, and a ledger older than benches.
 func (s *Store) takesBench(on Bench) error {
@@ -33,7 +34,7 @@ func (s *Store) takesBench(on Bench) error {
 }
 
 func checkBenchName(name string) error {
-	if len(name) > 63 || !benchName.MatchString(name) {
+	if len(name) > 63 || !benchName().MatchString(name) {
 		return fmt.Errorf("bench %.80q: write 1 to 63 letters, digits, - and _, the first a letter or a digit", name)
 	}
 	return nil

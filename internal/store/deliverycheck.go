@@ -87,7 +87,7 @@ func (s *Store) BlockPlan(block int) ([]byte, error) {
 // it becomes a path of ours.
 func (f deliveredFile) check(a delivered) error {
 	want := filepath.Join(f.kind, f.name)
-	own := ourName.FindStringSubmatch(f.name)
+	own := ourName().FindStringSubmatch(f.name)
 	switch {
 	case f.kind == trialsDir:
 		want, own = filepath.Join(trialsDir, trialName(a.Trial, a.Attempt), f.name), nil
@@ -95,7 +95,7 @@ func (f deliveredFile) check(a delivered) error {
 		return fmt.Errorf("%s: no kind of file %q", f.path, f.kind)
 	case a.state != Valid:
 		inner, ok := strings.CutPrefix(f.name, f.kind+"-")
-		if own = ourName.FindStringSubmatch(inner); !ok {
+		if own = ourName().FindStringSubmatch(inner); !ok {
 			own = nil
 		}
 		want = asideName(f.kind, inner)

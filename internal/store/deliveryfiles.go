@@ -9,8 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // incomingDir is where results from benches lie until they are taken.
@@ -40,7 +41,7 @@ func (s *Store) RemoveIncoming(dir string) error {
 // portable matches what a results directory is made of, apart from its lock: nothing
 // else travels. Note: characters counted by an expression take every process of this program
 // some 0.2 ms and 200 kB.
-var portable = regexp.MustCompile(`^(study\.yaml|plan\.csv|facts\.json|ledger\.sqlite|` +
+var portable = lazy.Regexp(`^(study\.yaml|plan\.csv|facts\.json|ledger\.sqlite|` +
 	`(exchanges|samples|packets|invalid|trials/[0-9]{4,}(-[0-9]+)?)/[A-Za-z0-9][A-Za-z0-9._-]*)$`)
 
 // longestName is that of a file there, and of its folder.
@@ -49,7 +50,7 @@ const longestName = 201
 // Portable says whether a file of that name, with slashes, may be part of results
 // that a bench delivers.
 func Portable(name string) bool {
-	return len(path.Base(name)) <= longestName && len(path.Dir(name)) <= longestName && portable.MatchString(name)
+	return len(path.Base(name)) <= longestName && len(path.Dir(name)) <= longestName && portable().MatchString(name)
 }
 
 // Files lists what a closed results directory consists of, by names with slashes.

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // longestPath is what SQLite takes for a file, less the endings it adds itself
@@ -69,7 +69,7 @@ func createPartial(path string) (*os.File, error) {
 }
 
 // ownText is what createPartial puts into a name of its own: rand.Text.
-var ownText = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+var ownText = lazy.Regexp(`^[A-Z2-7]{26}$`)
 
 // removeLeft removes the unfinished files with names of their own that were to become path, unless somebody writes them
 // now. Without locks nobody knows, and they stay.
@@ -78,7 +78,7 @@ func removeLeft(path string) {
 	for _, e := range all {
 		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
 		rest, partial := strings.CutSuffix(rest, partialSuffix)
-		if !ours || !partial || !ownText.MatchString(rest) {
+		if !ours || !partial || !ownText().MatchString(rest) {
 			continue
 		}
 		left := filepath.Join(filepath.Dir(path), e.Name())

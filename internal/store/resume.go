@@ -282,7 +282,7 @@ func (s *Store) clean(kind string) error {
 		whole, partial := strings.CutSuffix(e.Name(), partialSuffix)
 		path := filepath.Join(kind, e.Name())
 		switch {
-		case !ourName.MatchString(whole) || known[path]:
+		case !ourName().MatchString(whole) || known[path]:
 		case partial:
 			err = os.Remove(s.path(path))
 		default:

@@ -2,8 +2,9 @@ package store
 
 import (
 	"os"
-	"regexp"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // A ledger may come from a stranger. It is opened without trust in its schema
@@ -74,15 +75,15 @@ func (s *Store) checkSchema(path string) error {
 }
 
 var (
-	sqlComment = regexp.MustCompile(`--[^\n]*`)
-	sqlSpace   = regexp.MustCompile(`\s+`)
+	sqlComment = lazy.Regexp(`--[^\n]*`)
+	sqlSpace   = lazy.Regexp(`\s+`)
 )
 
 // statements splits SQL, without its comments and its layout.
 func statements(text string) []string {
 	var all []string
-	for part := range strings.SplitSeq(sqlComment.ReplaceAllString(text, ""), ";") {
-		if part = strings.TrimSpace(sqlSpace.ReplaceAllString(part, " ")); part != "" {
+	for part := range strings.SplitSeq(sqlComment().ReplaceAllString(text, ""), ";") {
+		if part = strings.TrimSpace(sqlSpace().ReplaceAllString(part, " ")); part != "" {
 			all = append(all, part)
 		}
 	}

@@ -276,7 +276,7 @@ func (s *Store) checkStrangers(kind string, note func(error)) error {
 	}
 	for _, e := range entries {
 		name := filepath.Join(kind, e.Name())
-		own := ourName.FindStringSubmatch(e.Name())
+		own := ourName().FindStringSubmatch(e.Name())
 		if known[name] || filepath.Ext(name) == partialSuffix || own != nil && running[own[1]+"-"+own[2]] {
 			continue
 		}

@@ -2,12 +2,13 @@ package study
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
-var digits = regexp.MustCompile(`^[0-9]+$`)
+var digits = lazy.Regexp(`^[0-9]+$`)
 
 var designKeys = []key{
 	{"replications", func(r *reader, s *Study, n *node) {
@@ -110,7 +111,7 @@ func (r *reader) span(what string, n *node) Span {
 		v, _ := r.count(what, n, 0, 100_000_000)
 		return Span{Requests: v}
 	}
-	if number, unit, _ := strings.Cut(n.text, " "); n.kind == scalar && unit != "" && digits.MatchString(number) {
+	if number, unit, _ := strings.Cut(n.text, " "); n.kind == scalar && unit != "" && digits().MatchString(number) {
 		if _, _, advice := readDuration(n.text); advice != "" {
 			r.fail(n.pos, fmt.Sprintf("invalid %s %q", what, n.text), "write a number alone, such as "+number+
 				", or a duration such as 5s")

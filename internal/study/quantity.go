@@ -3,11 +3,11 @@ package study
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/plural"
 )
 
@@ -18,20 +18,20 @@ import (
 
 // decimal bounds digits and exponent, so that 1e999999999 costs nothing and
 // every number has an exact short text.
-var decimal = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9])?$`)
+var decimal = lazy.Regexp(`^[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9])?$`)
 
 // endless is a number of more digits than readDecimal reads.
-var endless = regexp.MustCompile(`^[0-9]{19,}$`)
+var endless = lazy.Regexp(`^[0-9]{19,}$`)
 
 func readDecimal(s string) (*big.Rat, bool) {
-	if !decimal.MatchString(s) {
+	if !decimal().MatchString(s) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(s)
 }
 
 // durations are texts that time.ParseDuration refuses only if they are longer than its int64 of ns holds.
-var durations = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`)
+var durations = lazy.Regexp(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`)
 
 // readDuration reads Go's durations, 0 and above.
 func readDuration(s string) (d time.Duration, text, advice string) {
@@ -39,12 +39,12 @@ func readDuration(s string) (d time.Duration, text, advice string) {
 	if s == "0" {
 		return 0, "0s", ""
 	}
-	if decimal.MatchString(s) {
+	if decimal().MatchString(s) {
 		return 0, "", "give its unit, such as " + s + "ms or " + s + "s"
 	}
 	d, err := time.ParseDuration(s)
 	switch {
-	case err != nil && durations.MatchString(s):
+	case err != nil && durations().MatchString(s):
 		return 0, "", "write less than 2562047h"
 	case err != nil:
 		return 0, "", example
@@ -103,7 +103,7 @@ var bitUnits = []unit{{"bit", 1}, {"kbit", 1e3}, {"Mbit", 1e6}, {"Gbit", 1e9}}
 // readSize reads a number of bytes with its unit.
 func readSize(s string) (bytes int64, text, advice string) {
 	const example = "write a size such as 512B, 100kB (1000 B each) or 64KiB (1024 B each)"
-	if decimal.MatchString(s) {
+	if decimal().MatchString(s) {
 		return 0, "", "give its unit: " + s + "B, " + s + "kB (1000 B each) or " + s + "KiB (1024 B each)"
 	}
 	if number, ok := strings.CutSuffix(s, "KB"); ok {
@@ -134,7 +134,7 @@ func readUnits(s string, units []unit, example string) (int64, string, string) {
 			r.Mul(r, new(big.Rat).SetInt64(u.size))
 		}
 		switch {
-		case ok && r.Cmp(most) > 0, endless.MatchString(number):
+		case ok && r.Cmp(most) > 0, endless().MatchString(number):
 			return 0, "", "write at most " + unitsText(1e15, units)
 		case ok && r.IsInt():
 			v := r.Num().Int64()

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/meant"
 )
 
@@ -75,7 +75,7 @@ type form struct {
 // newForm compiles the pattern when it is first asked for: classes of letters
 // take 70 kB each, which an agent on a small device never needs.
 func newForm(pattern string, most int) form {
-	return form{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }), most}
+	return form{lazy.Regexp(pattern), most}
 }
 
 func (f form) MatchString(s string) bool {

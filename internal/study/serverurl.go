@@ -3,8 +3,9 @@ package study
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // schemes are those of a service's URL, with the transports that speak them, the
@@ -28,11 +29,11 @@ const schemeNames = "http, https, coap, coaps, coap+tcp, mqtt or mqtts"
 var secretName = newForm(`(?i)auth|cookie|token|secret|passw|api[-_]?key|session|signature|credential`, 200)
 
 // secretPlace ends a value that stands elsewhere.
-var secretPlace = regexp.MustCompile(`(?:^|[ =:])((?:env:[A-Za-z_][A-Za-z0-9_]*)|(?:file:\S+))$`)
+var secretPlace = lazy.Regexp(`(?:^|[ =:])((?:env:[A-Za-z_][A-Za-z0-9_]*)|(?:file:\S+))$`)
 
 // SecretPlace finds the env:NAME or file:PATH that a value of a request ends in.
 func SecretPlace(value string) (place string, ok bool) {
-	m := secretPlace.FindStringSubmatch(value)
+	m := secretPlace().FindStringSubmatch(value)
 	if m == nil {
 		return "", false
 	}

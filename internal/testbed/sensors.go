@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
@@ -97,12 +97,12 @@ func (x *assembly) seeSensor(t study.Trial) {
 }
 
 // plainCommand is one whose first word a shell takes as a program's name.
-var plainCommand = regexp.MustCompile(`^\s*([A-Za-z0-9_./+-]+)(\s|$)`)
+var plainCommand = lazy.Regexp(`^\s*([A-Za-z0-9_./+-]+)(\s|$)`)
 
 // runs reports whether a command of the shell can begin: where its first word is a name, something has it.
 // The command itself is not run, so that it may fail later.
 func runs(command string) bool {
-	m := plainCommand.FindStringSubmatch(command)
+	m := plainCommand().FindStringSubmatch(command)
 	if m == nil {
 		return true
 	}

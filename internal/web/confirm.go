@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -261,7 +261,7 @@ func (s *Server) confirmPage(r *http.Request) (string, any, error) {
 	return "confirm", v, nil
 }
 
-var detectText = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3})?) ?%?$`)
+var detectText = lazy.Regexp(`^(\d{1,3}(?:\.\d{1,3})?) ?%?$`)
 
 // confirm answers the form: it starts the confirmation, or says what is wrong with the form.
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) {
@@ -296,7 +296,7 @@ func (s *Server) beginConfirm(r *http.Request, v confirmView) error {
 		return fault{http.StatusConflict, fmt.Sprintf(format, args...)}
 	}
 	var minutes int
-	percent := detectText.FindStringSubmatch(v.Detect)
+	percent := detectText().FindStringSubmatch(v.Detect)
 	switch _, err := fmt.Sscanf(v.Minutes+"\n", "%d\n", &minutes); {
 	case v.Base == "":
 		return wrong("The older version is not named: write a git revision, or the path of a folder or a binary.")

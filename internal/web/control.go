@@ -10,13 +10,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 	"edgegauge.example/edgegauge/internal/testbed"
@@ -400,7 +400,7 @@ func (s *Server) begin(name string, o Order) error {
 	return nil
 }
 
-var progressLine = regexp.MustCompile(`(?m)^\d+/\d+\D.*\n?`)
+var progressLine = lazy.Regexp(`(?m)^\d+/\d+\D.*\n?`)
 
 // tail is the end of what a process printed, without its progress.
 func tail(file string) string {
@@ -408,7 +408,7 @@ func tail(file string) string {
 	if err != nil {
 		return ""
 	}
-	text := strings.TrimSpace(progressLine.ReplaceAllString(string(b), ""))
+	text := strings.TrimSpace(progressLine().ReplaceAllString(string(b), ""))
 	if over := len(text) - mostOutput; over > 0 {
 		text = "… " + strings.ToValidUTF8(text[over:], "")
 	}

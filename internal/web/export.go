@@ -9,9 +9,9 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -71,7 +71,7 @@ func (s *Server) export(ctx context.Context, dir string, trials int) (int, error
 	return s.follow(ctx, root)
 }
 
-var linkOrSource = regexp.MustCompile(`(?:href|src)="([^"#?:]+)"`)
+var linkOrSource = lazy.Regexp(`(?:href|src)="([^"#?:]+)"`)
 
 // follow writes the first page and all that pages lead to.
 func (s *Server) follow(ctx context.Context, root *os.Root) (int, error) {
@@ -95,7 +95,7 @@ func (s *Server) follow(ctx context.Context, root *os.Root) (int, error) {
 		if !strings.HasSuffix(name, ".html") {
 			continue
 		}
-		for _, m := range linkOrSource.FindAllSubmatch(b, -1) {
+		for _, m := range linkOrSource().FindAllSubmatch(b, -1) {
 			to, err := url.PathUnescape(string(m[1]))
 			if err != nil {
 				continue

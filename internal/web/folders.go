@@ -8,11 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -94,7 +94,7 @@ func (f *folder) find() []place {
 	return found
 }
 
-var plainName = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var plainName = lazy.Regexp(`[^A-Za-z0-9]+`)
 
 // coarse is how far the time of modification of a file may be behind the clock: a tick of the kernel, more on a starved
 // machine.
@@ -123,7 +123,7 @@ func (f *folder) place(dir string, ledger fs.FileInfo) place {
 func idOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	name := filepath.Base(filepath.Dir(dir)) + "-" + filepath.Base(dir)
-	name = strings.Trim(plainName.ReplaceAllString(name, "-"), "-")
+	name = strings.Trim(plainName().ReplaceAllString(name, "-"), "-")
 	return strings.ToLower(fmt.Sprintf("%.40s-%s", name, hex.EncodeToString(sum[:5])))
 }
 

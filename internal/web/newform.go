@@ -35,7 +35,7 @@ func (s *Server) form(ctx context.Context, v *newView) {
 		if i := slices.IndexFunc(in, func(w word) bool { return w.Key == key }); i >= 0 {
 			row.Says = in[i].Says
 			if len(in[i].Options) > 0 {
-				row.List = "list-" + plainName.ReplaceAllString(path, "-")
+				row.List = "list-" + plainName().ReplaceAllString(path, "-")
 				v.Lists = append(v.Lists, wordList{row.List, in[i].Options})
 			}
 		}

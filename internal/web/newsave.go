@@ -13,17 +13,17 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
 // studyFileName is what a study may be saved as, in 105 characters at most.
-var studyFileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.ya?ml$`)
+var studyFileName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*\.ya?ml$`)
 
-func isStudyFile(name string) bool { return len(name) <= 105 && studyFileName.MatchString(name) }
+func isStudyFile(name string) bool { return len(name) <= 105 && studyFileName().MatchString(name) }
 
 func hexOf(b []byte) string {
 	sum := sha256.Sum256(b)

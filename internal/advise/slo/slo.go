@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -53,7 +53,7 @@ func (s SLO) String() string {
 
 const example = `"response_time p99 < 200ms, failed < 0.1%"`
 
-var form = regexp.MustCompile(`^([a-z_]+)(?:[ .]+(p[0-9.]+|mean|median))? *<=? *` +
+var form = lazy.Regexp(`^([a-z_]+)(?:[ .]+(p[0-9.]+|mean|median))? *<=? *` +
 	`([0-9.]+(?:e[+-]?[0-9]+)?) *([A-Za-zµμ%]*)$`)
 
 // Parse reads conditions with commas between them.
@@ -77,7 +77,7 @@ func Parse(text string) (SLO, error) {
 
 func parse(text string) (Condition, error) {
 	c := Condition{Text: text}
-	m := form.FindStringSubmatch(text)
+	m := form().FindStringSubmatch(text)
 	if m == nil {
 		return c, fmt.Errorf("%q is not a condition; write a figure, < and a bound with its unit, for example %s", text,
 			example)

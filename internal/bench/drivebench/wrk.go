@@ -9,12 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/measure"
 )
 
@@ -143,7 +143,7 @@ uwsgi_temp_path %s; scgi_temp_path %s; server { listen %s; root %s; } }`, d, d, 
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-var summary = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
+var summary = lazy.Regexp(`(\d+) requests in ([\d.]+)s`)
 
 func (b *bench) runWrk(ctx context.Context, url string) (effort, error) {
 	cmd := pinned(ctx, b.cpu, "wrk", "-t1", "-c"+strconv.Itoa(connections),
@@ -152,7 +152,7 @@ func (b *bench) runWrk(ctx context.Context, url string) (effort, error) {
 	if err != nil {
 		return effort{}, err
 	}
-	m := summary.FindSubmatch(out)
+	m := summary().FindSubmatch(out)
 	if m == nil || strings.Contains(string(out), "Non-2xx") || strings.Contains(string(out), "Socket errors") {
 		return effort{}, fmt.Errorf("it printed: %s", out)
 	}
@@ -161,7 +161,7 @@ func (b *bench) runWrk(ctx context.Context, url string) (effort, error) {
 	return effortOf(n, cmd.ProcessState, wall), errors.Join(err, err2)
 }
 
-var loaded = regexp.MustCompile(
+var loaded = lazy.Regexp(
 	`requests: \d+ total, \d+ started, \d+ done, (\d+) succeeded, 0 failed, 0 errored, 0 timeout`)
 
 func (b *bench) runH2load(ctx context.Context, url string) (effort, error) {
@@ -171,7 +171,7 @@ func (b *bench) runH2load(ctx context.Context, url string) (effort, error) {
 	if err != nil {
 		return effort{}, err
 	}
-	m := loaded.FindSubmatch(out)
+	m := loaded().FindSubmatch(out)
 	if m == nil || !strings.Contains(string(out), "Application protocol: h2c") {
 		return effort{}, fmt.Errorf("it printed: %s", out)
 	}

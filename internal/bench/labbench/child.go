@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -23,7 +23,7 @@ type labRun struct {
 	peakRSS int64       // B, of the lab's own process
 }
 
-var trialLine = regexp.MustCompile(`^\d+/\d+`)
+var trialLine = lazy.Regexp(`^\d+/\d+`)
 
 // run conducts a study in a lab of its own.
 func (b *Bench) run(ctx context.Context, study string, sets ...string) (labRun, error) {
@@ -56,7 +56,7 @@ func (b *Bench) run(ctx context.Context, study string, sets ...string) (labRun, 
 	peak := WatchPeak(cmd.Process.Pid)
 	var said []string
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if trialLine.MatchString(lines.Text()) {
+		if trialLine().MatchString(lines.Text()) {
 			r.ended = append(r.ended, time.Now())
 			continue
 		}

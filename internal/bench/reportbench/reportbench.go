@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/labbench"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/report/chromium"
 )
 
@@ -127,7 +127,7 @@ func Report(ctx context.Context, exe, results, page string) (cost, error) {
 	return c, err
 }
 
-var readyMark = regexp.MustCompile(`data-ready="(\d+)"`)
+var readyMark = lazy.Regexp(`data-ready="(\d+)"`)
 
 // inBrowser asks Chromium when the page was ready to be used: its own clock,
 // from the beginning of the navigation to the end of its script.
@@ -149,7 +149,7 @@ func inBrowser(ctx context.Context, page string) labbench.Row {
 			args = append([]string{"--no-sandbox"}, args...)
 		}
 		out, err := exec.CommandContext(ctx, program, args...).Output()
-		m := readyMark.FindSubmatch(out)
+		m := readyMark().FindSubmatch(out)
 		if err != nil || m == nil {
 			return labbench.Row{Figure: figure, Wanted: wanted, Measured: "–",
 				Verdict: fmt.Sprintf("not measured: the page did not become ready (%v)", err)}

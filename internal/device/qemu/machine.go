@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // A machine is a running QEMU in a folder of its own, below a supervisor: it dies
@@ -106,13 +106,13 @@ func (m *machine) blame(err error) error {
 }
 
 // harmless are lines of QEMU's that mean nothing here.
-var harmless = regexp.MustCompile(`audiodev default parameter|Bad register offset`)
+var harmless = lazy.Regexp(`audiodev default parameter|Bad register offset`)
 
 func lastLine(file string) string {
 	b, _ := os.ReadFile(file)
 	lines := strings.Split(strings.TrimSpace(string(bytes.ReplaceAll(b, []byte{'\r'}, nil))), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
-		if l := strings.TrimSpace(lines[i]); l != "" && !harmless.MatchString(l) {
+		if l := strings.TrimSpace(lines[i]); l != "" && !harmless().MatchString(l) {
 			return l[:min(len(l), 200)]
 		}
 	}

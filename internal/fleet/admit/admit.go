@@ -5,11 +5,11 @@ package admit
 import (
 	"crypto/tls"
 	"fmt"
-	"regexp"
 
 	"github.com/nats-io/nkeys"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // Names at the hub.
@@ -89,11 +89,11 @@ type Keys struct {
 
 // benchName is what a bench may be called, in 63 characters: it is part of subjects, and of names of
 // folders.
-var benchName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var benchName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // CheckName refuses what cannot be a bench's name.
 func CheckName(name string) error {
-	if len(name) > 63 || !benchName.MatchString(name) {
+	if len(name) > 63 || !benchName().MatchString(name) {
 		return fmt.Errorf("bench %.80q: write 1 to 63 letters, digits, - and _, the first a letter or a digit", name)
 	}
 	return nil

@@ -17,13 +17,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/quic-go/quic-go/http3"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/protocol/coap"
 	"edgegauge.example/edgegauge/internal/protocol/dpws"
 	"edgegauge.example/edgegauge/internal/service"
@@ -60,7 +60,7 @@ func (c suite) refusesRange(name, url string) error {
 	return c.refusesEach(name, url, func(_ codec.Encoding, good []byte) []badRequest {
 		var all []badRequest
 		for _, n := range []string{"2147483648", "4294967297", "-2147483649", "18446744073709551617"} {
-			if body := firstNumber.ReplaceAll(good, []byte("${1}"+n+"${2}")); !bytes.Equal(body, good) {
+			if body := firstNumber().ReplaceAll(good, []byte("${1}"+n+"${2}")); !bytes.Equal(body, good) {
 				all = append(all, badRequest{what: "the number " + n, body: body})
 			}
 		}
@@ -69,7 +69,7 @@ func (c suite) refusesRange(name, url string) error {
 }
 
 // firstNumber finds a number of sort in XML, SOAP and JSON.
-var firstNumber = regexp.MustCompile(`((?:[:<]n>|\[))\d+(</|[],])`)
+var firstNumber = lazy.Regexp(`((?:[:<]n>|\[))\d+(</|[],])`)
 
 // hasFirstNumber tells whether firstNumber can find a number in this encoding.
 func (c suite) hasFirstNumber() bool {

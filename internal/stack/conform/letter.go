@@ -9,12 +9,12 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -116,7 +116,7 @@ func (r *strictRelay) exchange(client, server io.Writer, fromClient, fromServer 
 	if err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
 	}
-	if !statusLine.MatchString(reply.start) {
+	if !statusLine().MatchString(reply.start) {
 		return fmt.Errorf("the server's answer begins with %.100q, which is no status line of HTTP/1.1", reply.start)
 	}
 	late := &lastByteLate{to: client}
@@ -152,8 +152,8 @@ func (w *lastByteLate) flush() error {
 }
 
 var (
-	statusLine = regexp.MustCompile(`^HTTP/1\.1 [1-5][0-9][0-9] [^\x00-\x08\x0a-\x1f\x7f]*$`)
-	fieldLine  = regexp.MustCompile("^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\\x00-\\x08\\x0a-\\x1f\\x7f]*?)[ \t]*$")
+	statusLine = lazy.Regexp(`^HTTP/1\.1 [1-5][0-9][0-9] [^\x00-\x08\x0a-\x1f\x7f]*$`)
+	fieldLine  = lazy.Regexp("^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\\x00-\\x08\\x0a-\\x1f\\x7f]*?)[ \t]*$")
 )
 
 // mostHead is how long a head may be.
@@ -176,7 +176,7 @@ func readLetter(from *bufio.Reader) (letter, []byte, error) {
 		if !ended || strings.Contains(text, "\r") {
 			return out, raw, fmt.Errorf("the line %.100q does not end with CR LF", line)
 		}
-		switch m := fieldLine.FindStringSubmatch(text); {
+		switch m := fieldLine().FindStringSubmatch(text); {
 		case out.start == "" && text == "":
 			return out, raw, errors.New("it begins with an empty line")
 		case out.start == "":

@@ -9,16 +9,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
 )
 
-var faultText = regexp.MustCompile(`(?s)<(?:faultstring|[\w-]+:Text)[^>]*>(.*?)<`)
+var faultText = lazy.Regexp(`(?s)<(?:faultstring|[\w-]+:Text)[^>]*>(.*?)<`)
 
 // A spoiling makes a right message one that WS-Security must refuse.
 type spoiling struct {
@@ -135,7 +135,7 @@ func (c suite) refusesForgeries(name, url string) error {
 
 // fault is what a SOAP fault says; of an answer that is not a fault, its beginning.
 func fault(answer []byte) string {
-	if m := faultText.FindSubmatch(answer); m != nil {
+	if m := faultText().FindSubmatch(answer); m != nil {
 		return string(m[1])
 	}
 	return fmt.Sprintf("%.100s", answer)
