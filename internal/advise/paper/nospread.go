@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -40,7 +41,7 @@ func (f Evidence) hiding(off float64) Evidence {
 	switch {
 	case !(off > 0):
 		return f
-	case f.Kind == "ratio":
+	case f.Kind == "ratio" || f.Kind == "spread ratio":
 		f.Lo, f.Hi = f.Lo*math.Exp(-off), f.Hi*math.Exp(off)
 	default:
 		f.Lo, f.Hi = f.Lo-off, f.Hi+off
@@ -93,7 +94,7 @@ func (f Evidence) shifted(bound float64, up bool) float64 {
 	if !up {
 		off = -off
 	}
-	if f.Kind == "ratio" || f.Kind == "share" {
+	if f.Kind == "ratio" || f.Kind == "share" || f.Kind == "spread ratio" {
 		return bound * math.Exp(off)
 	}
 	return bound + off
@@ -147,6 +148,29 @@ func offSlope(xs []float64, picks []selection, scale func(float64) float64) floa
 		tilt, sxx = tilt+math.Abs(x-mx), sxx+(x-mx)*(x-mx)
 	}
 	return off * tilt / sxx
+}
+
+// tilted is by how much the slope of a line may be off whose values at xs, both on a scale, are each off by what their
+// meter does not see, in the direction that tilts the line the most.
+func tilted(xs []float64, picks []selection, scale func(float64) float64) (off float64) {
+	mx, sxx := arithmetic(xs), 0.0
+	for i, p := range picks {
+		sxx += (xs[i] - mx) * (xs[i] - mx)
+		hidden := p.unseen()
+		if !(hidden > 0) {
+			continue
+		}
+		var ys []float64
+		for _, stratum := range p.scope.strata {
+			ys = slices.AppendSeq(ys, maps.Values(p.at(stratum)))
+		}
+		by := scale(arithmetic(ys)) - scale(arithmetic(ys)-hidden)
+		if math.IsNaN(by) { // as much as there is
+			by = math.Inf(1)
+		}
+		off += math.Abs(xs[i]-mx) * by
+	}
+	return off / sxx
 }
 
 // stepOf is the largest step that the clock can have that gave the values.

@@ -219,8 +219,9 @@ func (t *tester) perStratum(a, b selection, how func([]float64) float64,
 	for _, x := range all {
 		a.scope.strata = []map[string]string{x}
 		xs, ys := pairs(a, b)
-		c, err := compare(average(xs, how), average(ys, how), 1-(1-t.confidence)/float64(len(all)))
-		if err == nil {
+		as, bs := average(xs, how), average(ys, how)
+		c, err := compare(as, bs, 1-(1-t.confidence)/float64(len(all)))
+		if c = c.Hiding(as, bs, a.unseen(), b.unseen()); err == nil {
 			out = append(out, advise.Stratum{Levels: []string{inWords(varying(x, all))}, Comparison: c})
 		}
 	}

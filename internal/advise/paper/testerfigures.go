@@ -24,8 +24,8 @@ func (t *tester) quotient(a, b selection) Evidence {
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offRatio(stepOf(xs, ys), xs, ys, [2]int{len(a.responses), len(b.responses)})
 		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
-		f = f.hiding(stat.LogOff(slices.Concat(xs...), a.unseen()) + stat.LogOff(slices.Concat(ys...), b.unseen()))
 	}
+	f = f.hiding(stat.LogOff(slices.Concat(xs...), a.unseen()) + stat.LogOff(slices.Concat(ys...), b.unseen()))
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, geometric, stat.RatioPaired)
 		f.why = disagreement(f.Strata)
@@ -56,8 +56,9 @@ func (t *tester) subtract(a, b selection) Evidence {
 	f.both = both
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offDifference(stepOf(xs, ys), [2]int{len(a.responses), len(b.responses)})
-		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence).hiding(a.unseen() + b.unseen())
+		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
 	}
+	f = f.hiding(a.unseen() + b.unseen())
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, arithmetic, stat.DifferencePaired)
 	}
@@ -152,7 +153,14 @@ func (t *tester) spreadOfTrials(a, b selection) Evidence {
 	if len(as) == 0 {
 		n = 0
 	}
-	return figure("spread ratio", "", c, err, n)
+	f := figure("spread ratio", "", c, err, n)
+	for i, rows := range [][][]float64{as, bs} { // what varies by less than a meter sees is not seen to
+		hidden := []selection{a, b}[i].unseen()
+		for _, xs := range rows {
+			f = f.hiding(stat.LogOff([]float64{stat.SD(xs)}, hidden) / float64(len(rows)))
+		}
+	}
+	return f
 }
 
 // spreadWithin is the ratio of the standard deviations of requests within
@@ -236,7 +244,7 @@ func (s scope) slopesOf(xs []float64, picks []selection, scale func(float64) flo
 	if f.why == "" && slices.ContainsFunc(picks, selection.ticks) {
 		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), s.t.confidence)
 	}
-	return f
+	return f.hiding(tilted(xs, picks, scale))
 }
 
 // slopeOf is the least-squares slope in one block, if it has all levels.
