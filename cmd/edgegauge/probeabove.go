@@ -42,9 +42,9 @@ func (x probed) above(lower [][]float64, confidence float64) (raised probed, by 
 	return x, by
 }
 
-// partedFrom is how many times as far from its median the percentile of a run is as in the next lower one where runs are
-// of two kinds. Of runs of a smooth distribution hardly any is; and where the percentile itself scatters from run to
-// run, log-normally with sigma 0.5, 5 in 100 probes at most have so wide a gap. Of few runs one is wider by chance.
+// partedFrom is how many times as far from its median the percentile of a run is as in the next lower one where runs
+// are of two kinds. Of runs of a smooth distribution hardly any is; and where the percentile itself scatters from run
+// to run, log-normally with sigma 0.5, 5 in 100 probes at most have so wide a gap. Of few runs one is wider by chance.
 func partedFrom(runs int) float64 {
 	switch {
 	case runs < 3:

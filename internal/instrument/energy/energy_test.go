@@ -414,7 +414,8 @@ func TestSlowIsWhatOneInAHundredIs(t *testing.T) {
 			if at > 1 {
 				want = at * x.limit / x.df
 			}
-			near(t, fmt.Sprintf("%g of the limit, %d idles", at, len(x.windows)), tr.slowness(x.windows, sd, 10*part), want, 1e-9)
+			near(t, fmt.Sprintf("%g of the limit, %d idles", at, len(x.windows)), tr.slowness(x.windows, sd, 10*part), want,
+				1e-9)
 		}
 	}
 }
