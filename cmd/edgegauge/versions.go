@@ -41,7 +41,8 @@ func (v *versionFlags) flags(c *cobra.Command, base, out string, power float64, 
 	c.Flags().StringVar(&v.base, "base", "", base)
 	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
 	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
-	c.Flags().IntVar(&v.pilot, "pilot", 10, "blocks of the pilot, which shows how much trials vary; they count as results")
+	c.Flags().IntVar(&v.pilot, "pilot", report.DefaultPilot,
+		"blocks of the pilot, which shows how much trials vary; they count as results")
 	c.Flags().Float64Var(&v.power, "power", power, "probability of "+found)
 	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
 	c.Flags().StringVar(&v.out, "out", "", "results directory"+out+" (default results/NAME/NUMBER)")

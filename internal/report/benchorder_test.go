@@ -76,6 +76,20 @@ func TestBenchesThatDifferAreNotSaidToDisagree(t *testing.T) {
 			if strings.Contains(said, "message size") {
 				t.Errorf("%s: %s", tt.what, said)
 			}
+			turns := false
+			for _, p := range got.benchesJSON().Panels {
+				judged := p.Response != "message_size"
+				o := p.Order // nil: nothing shows that benches differ at all
+				if !math.IsNaN(float64(p.PHolm)) != judged || judged && (p.Among != 3 || !(p.PHolm >= p.Model.P)) ||
+					o != nil && (!judged || len(o.Benches) != 4 || o.Turns && !(o.P < 0.05)) {
+					t.Errorf("%s: %s in JSON: p %v of %d, order %+v", tt.what, p.Response, p.PHolm, p.Among, o)
+				}
+				turns = turns || o != nil && o.Turns && p.Response == "rtt" // the one that is spoken of
+			}
+			if turns != (strings.Contains(said, "rank treatments differently") ||
+				strings.Contains(said, "ranks treatments differently")) {
+				t.Errorf("%s: in JSON an order turns: %v; %s", tt.what, turns, said)
+			}
 		}
 		share := func(n int) float64 { return 100 * float64(n) / float64(studies) }
 		t.Logf("benches are %s: rank treatments differently %.1f %%, the size depends on the bench %.1f %%", tt.what,

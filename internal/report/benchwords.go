@@ -236,7 +236,18 @@ type benchPanelJSON struct {
 	Scale     string              `json:"scale"` // log: contrasts are ratios
 	OfAll     bool                `json:"medians_of_all,omitempty"`
 	Model     benchModelJSON      `json:"model"`
+	PHolm     stat.Number         `json:"p_holm"`
+	Among     int                 `json:"judged_at_once"`
+	Order     *benchOrderJSON     `json:"order"`
 	Contrasts []benchContrastJSON `json:"contrasts"`
+}
+
+type benchOrderJSON struct {
+	Treatment string                 `json:"treatment"`
+	Against   string                 `json:"against"`
+	Benches   map[string]stat.Number `json:"estimates"`
+	P         stat.Number            `json:"p_holm"`
+	Turns     bool                   `json:"turns"`
 }
 
 type benchModelJSON struct {
@@ -268,6 +279,24 @@ type benchDriftJSON struct {
 	Moved     bool          `json:"moved"`
 }
 
+// orderJSON is the pair of treatments whose order turns most surely with the bench; nil: benches may not differ in any.
+func (p BenchPanel) orderJSON(confidence float64) *benchOrderJSON {
+	o := p.first(func(a, b benchOrder) bool { return a.P < b.P })
+	if o == nil || p.among == 0 {
+		return nil
+	}
+	out := &benchOrderJSON{Treatment: p.name(o.a), Against: p.name(o.b), Benches: map[string]stat.Number{},
+		P: stat.Number(p.turns), Turns: p.turned(confidence) != nil}
+	for k, bench := range o.benches {
+		x := o.Means[k]
+		if p.Log {
+			x = math.Exp(x)
+		}
+		out.Benches[bench] = stat.Number(x)
+	}
+	return out
+}
+
 func (r *Report) benchesJSON() *benchesJSON {
 	if r.Benches == nil {
 		return nil
@@ -280,7 +309,11 @@ func (r *Report) benchesJSON() *benchesJSON {
 	}
 	for _, p := range r.Benches.Panels {
 		x := benchPanelJSON{Response: p.Response, Side: string(p.Side), Scale: "linear", OfAll: p.OfAll,
-			Model: benchModelJSON(p.Model), Contrasts: []benchContrastJSON{}}
+			Model: benchModelJSON(p.Model), PHolm: stat.Number(math.NaN()), Among: p.among,
+			Order: p.orderJSON(r.Study.Design.Confidence), Contrasts: []benchContrastJSON{}}
+		if p.among > 0 {
+			x.PHolm = stat.Number(p.holm)
+		}
 		if p.Log {
 			x.Scale = "log"
 		}

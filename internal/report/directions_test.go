@@ -88,7 +88,7 @@ func TestASmallChangeIsConfirmed(t *testing.T) {
 		if name != "rtt" {
 			return math.NaN(), 0
 		}
-		return map[string]float64{"a": 1.02, "a@base": 1}[at["stack"]], 1e-3
+		return map[string]float64{"a": 1.02, "a@base": 1}[at["stack"]], 5e-4
 	}))
 	p := PastOf(r, &Confirms{Responses: []string{"rtt"}, Detect: 0.05})
 	var b strings.Builder

@@ -63,7 +63,7 @@ func PastOf(r *Report, c *Confirms) Past {
 		return p
 	}
 	if c != nil {
-		p.answer(r, ConfirmedAt, 1)
+		p.answer(r, c.JudgedAt(), 1)
 		return p
 	}
 	if base, _ := r.Versions(); len(base) > 0 {

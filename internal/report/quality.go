@@ -17,7 +17,8 @@ import (
 // Limits from which what was noted of trials becomes a warning.
 const (
 	driftFrom      = 0.01 // share by which a trial's last third differs from its first
-	driftMuch      = 0.20 // the same, where all trials agree and are too few for a test
+	driftMuch      = 0.20 // the same, where muchAt is enough
+	muchAt         = 0.05 // p, of all treatments together, from which on that much is said
 	waitFrom       = 0.10 // s without a CPU for each s of the run
 	mostReconnects = 0.01 // of the requests
 )
@@ -277,35 +278,62 @@ func (r *Report) starvedWords() []string {
 		len(touched), len(r.Treatments), significant(most))}
 }
 
-// doubtDrift compares the last third of every trial with the first, paired by
-// trial, Holm over the treatments.
+// doubtDrift compares the last third of every trial with the first, paired by trial.
 func (r *Report) doubtDrift(noted [][]map[string]float64) {
-	found := make([]stat.Comparison, len(noted))
-	ps := make([]float64, len(noted))
-	plain, counts := make([]bool, len(noted)), make([]int, len(noted))
+	thirds := make([][][2]float64, len(noted))
 	for i, trials := range noted {
-		var first, last []float64
 		for _, m := range trials {
 			if a, b := m["rtt_first_third"], m["rtt_last_third"]; a > 0 && b > 0 {
-				first, last = append(first, a), append(last, b)
+				thirds[i] = append(thirds[i], [2]float64{a, b})
 			}
 		}
+	}
+	for i, d := range driftsOf(thirds, r.Study.Design.Confidence) {
+		if !d.said {
+			continue
+		}
+		says := drifts(d.Comparison)
+		r.Treatments[i].drift = d.Estimate
+		r.warnCells(i, measure.Client, timed, says)
+		if math.Abs(d.Estimate-1) >= driftMuch {
+			r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+says)
+		}
+	}
+}
+
+// A drift is how many times as long requests take in the last third of trials as in the first.
+type drift struct {
+	stat.Comparison
+	said bool
+}
+
+// driftsOf are those of treatments, of whose trials there are the first and the last third. All are judged at once
+// (Holm): what is small is said if it is beyond doubt, and what is much if so much comes by chance in one study of
+// twenty, since a virtual machine that compiles while it is measured is seen in three trials.
+func driftsOf(thirds [][][2]float64, confidence float64) []drift {
+	out, ps := make([]drift, len(thirds)), make([]float64, len(thirds))
+	for i, pairs := range thirds {
+		first, last := firstAndLast(pairs)
+		var err error
 		ps[i] = math.NaN()
-		if c, err := stat.RatioPaired(last, first, r.Study.Design.Confidence); err == nil {
-			found[i], ps[i], plain[i] = c, c.P, plainDrift(first, last, c.Estimate)
-			counts[i] = len(first)
+		if out[i].Comparison, err = stat.RatioPaired(last, first, confidence); err == nil {
+			ps[i] = out[i].P
 		}
 	}
 	for i, p := range stat.Holm(ps) {
-		if c := found[i]; p < warnAt && math.Abs(c.Estimate-1) >= driftFrom || plain[i] {
-			says := drifts(c, counts[i])
-			r.Treatments[i].drift = c.Estimate
-			r.warnCells(i, measure.Client, timed, says)
-			if math.Abs(c.Estimate-1) >= driftMuch {
-				r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+says)
-			}
-		}
+		d := &out[i]
+		by := math.Abs(d.Estimate - 1)
+		d.said = p < warnAt && by >= driftFrom || p < muchAt && by >= driftMuch && len(thirds[i]) >= 3
 	}
+	return out
+}
+
+// firstAndLast are those of pairs, each by itself.
+func firstAndLast(pairs [][2]float64) (first, last []float64) {
+	for _, p := range pairs {
+		first, last = append(first, p[0]), append(last, p[1])
+	}
+	return first, last
 }
 
 // unsteady says in how many treatments of some results requests take another time at the end of a trial than at its
@@ -332,29 +360,15 @@ func unsteady(all ...*Report) string {
 		"trial as in its first, so their means depend on how long the trial and its warm-up are.", len(found), treatments, by)
 }
 
-// drifts says how much a treatment's trials drift. An interval that contains 1 proves nothing: then it says what it
-// goes by.
-func drifts(c stat.Comparison, trials int) string {
+// drifts says how much a treatment's trials drift. An interval that contains 1, as one of more confidence than muchAt,
+// proves nothing.
+func drifts(c stat.Comparison) string {
+	says, why := "not steady", steadier(c.Estimate)
 	if c.Lo <= 1 && c.Hi >= 1 {
-		return fmt.Sprintf("perhaps not steady: in each of %d trials the last third took %s time than the first, %s times "+
-			"as long (%s): by chance, or %s", trials, map[bool]string{true: "less", false: "more"}[c.Estimate < 1],
-			ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate))
+		says, why = "perhaps not steady", "by chance, or "+why
 	}
-	return fmt.Sprintf("not steady: the last third of each trial takes %s times as long as its first (%s): %s",
-		ratioText(c.Estimate), ratioRange(c), steadier(c.Estimate))
-}
-
-// plainDrift reports whether three or more trials all drift the same way, and
-// much: a test of three is never sure, and yet a virtual machine that compiles
-// while it is measured is seen in them.
-func plainDrift(first, last []float64, ratio float64) bool {
-	down := 0
-	for i := range first {
-		if last[i] < first[i] {
-			down++
-		}
-	}
-	return len(first) >= 3 && (down == 0 || down == len(first)) && math.Abs(ratio-1) >= driftMuch
+	return fmt.Sprintf("%s: the last third of each trial takes %s times as long as its first (%s): %s", says,
+		ratioText(c.Estimate), ratioRange(c), why)
 }
 
 func steadier(ratio float64) string {

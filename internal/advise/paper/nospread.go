@@ -40,7 +40,7 @@ func (f Evidence) hiding(off float64) Evidence {
 	switch {
 	case !(off > 0):
 		return f
-	case f.Kind == "ratio":
+	case f.Kind == "ratio" || f.Kind == "spread ratio":
 		f.Lo, f.Hi = f.Lo*math.Exp(-off), f.Hi*math.Exp(off)
 	default:
 		f.Lo, f.Hi = f.Lo-off, f.Hi+off
@@ -93,7 +93,7 @@ func (f Evidence) shifted(bound float64, up bool) float64 {
 	if !up {
 		off = -off
 	}
-	if f.Kind == "ratio" || f.Kind == "share" {
+	if f.Kind == "ratio" || f.Kind == "share" || f.Kind == "spread ratio" {
 		return bound * math.Exp(off)
 	}
 	return bound + off

@@ -219,7 +219,8 @@ func (t *tester) perStratum(a, b selection, how func([]float64) float64,
 	for _, x := range all {
 		a.scope.strata = []map[string]string{x}
 		xs, ys := pairs(a, b)
-		c, err := compare(average(xs, how), average(ys, how), 1-(1-t.confidence)/float64(len(all)))
+		as, bs := average(xs, how), average(ys, how)
+		c, err := compare(as, bs, 1-(1-t.confidence)/float64(len(all)))
 		if err == nil {
 			c = c.Hiding(slices.Concat(xs...), slices.Concat(ys...), a.unseen(a.scope.strata), b.unseen(a.scope.strata))
 			out = append(out, advise.Stratum{Levels: []string{inWords(varying(x, all))}, Comparison: c})

@@ -24,8 +24,8 @@ func (t *tester) quotient(a, b selection) Evidence {
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offRatio(stepOf(xs, ys), xs, ys, [2]int{len(a.responses), len(b.responses)})
 		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
-		f = f.hiding(unseenRatio(a, b))
 	}
+	f = f.hiding(unseenRatio(a, b))
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, geometric, stat.RatioPaired)
 		f.why = disagreement(f.Strata)
@@ -57,8 +57,8 @@ func (t *tester) subtract(a, b selection) Evidence {
 	if f.why == "" && (a.ticks() || b.ticks()) {
 		off := offDifference(stepOf(xs, ys), [2]int{len(a.responses), len(b.responses)})
 		f = f.stepped(len(xs), sameApart(xs, ys), off, t.confidence)
-		f = f.hiding(a.unseen(a.scope.strata) + b.unseen(b.scope.strata))
 	}
+	f = f.hiding(a.unseen(a.scope.strata) + b.unseen(b.scope.strata))
 	if f.why == "" && len(a.scope.strata) > 1 {
 		f.Strata = t.perStratum(a, b, arithmetic, stat.DifferencePaired)
 	}
@@ -153,7 +153,14 @@ func (t *tester) spreadOfTrials(a, b selection) Evidence {
 	if len(as) == 0 {
 		n = 0
 	}
-	return figure("spread ratio", "", c, err, n)
+	f := figure("spread ratio", "", c, err, n)
+	for i, rows := range [][][]float64{as, bs} { // what varies by less than a meter sees is not seen to
+		hidden := []selection{a, b}[i].unseen(a.scope.strata)
+		for _, xs := range rows {
+			f = f.hiding(stat.LogOff([]float64{stat.SD(xs)}, hidden) / float64(len(rows)))
+		}
+	}
+	return f
 }
 
 // spreadWithin is the ratio of the standard deviations of requests within
@@ -236,9 +243,9 @@ func (s scope) slopesOf(xs []float64, picks []selection, scale func(float64) flo
 	c, err := stat.One(slopes, s.t.confidence)
 	f := figure("slope", "", c, err, len(slopes))
 	if f.why == "" && slices.ContainsFunc(picks, selection.ticks) {
-		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), s.t.confidence).hiding(unseen / float64(strata))
+		f = f.stepped(len(slopes), false, offSlope(xs, picks, scale), s.t.confidence)
 	}
-	return f
+	return f.hiding(unseen / float64(max(1, strata)))
 }
 
 // slopeOf is the least-squares slope in one block, if it has all levels.

@@ -122,7 +122,7 @@ func (s *simulated) confirm(of history.Series, m *history.Mark, truth float64) h
 		old[i] = math.Exp(block + s.n.Trial*s.r.NormFloat64())
 		new[i] = math.Exp(block + truth + s.n.Trial*s.r.NormFloat64())
 	}
-	ratio, err := stat.RatioOfBlocks(new, old, 1-report.ConfirmedAt)
+	ratio, err := stat.RatioOfBlocks(new, old, 1-report.Confirms{}.JudgedAt())
 	if err != nil {
 		return history.CannotTell
 	}

@@ -2,6 +2,7 @@ package energy
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -373,4 +374,48 @@ func FuzzTrial(f *testing.F) {
 		OfTrial(tr, Window{bound(from), bound(to)})
 		OfTrial(tr, Window{bound(from), bound(to)}, Idle{Power: 1, N: 10})
 	})
+}
+
+// Idle power is slow from where one in a hundred of independent readings would vary as much: by the table, χ² of 8
+// degrees of freedom reaches 20.090 for the ten parts of two idles, each about its own mean, and of 9 21.666 for those
+// of one.
+func TestSlowIsWhatOneInAHundredIs(t *testing.T) {
+	const part = 4 // readings
+	means := []float64{1, 3, 2, 5, 4, 9, 7, 8, 5, 6}
+	var values []float64
+	for _, m := range means {
+		values = append(values, m, m, m, m)
+	}
+	tr := NewTrace(Facts{Kind: Mean, Interval: ms}, samples(Power, ms, values...))
+	to := func(parts int) time.Duration { return time.Duration(parts*part) * ms }
+	about := func(xs []float64) (squares float64) {
+		var mean float64
+		for _, x := range xs {
+			mean += x / float64(len(xs))
+		}
+		for _, x := range xs {
+			squares += (x - mean) * (x - mean)
+		}
+		return squares
+	}
+	for _, x := range []struct {
+		windows []Window
+		squares float64 // of the means of parts about those of their windows
+		df      float64
+		limit   float64 // 99 % of χ²
+	}{
+		{[]Window{{0, to(5)}, {to(5), to(10)}}, about(means[:5]) + about(means[5:]), 8, 20.090},
+		{[]Window{{0, to(10)}}, about(means), 9, 21.666},
+	} {
+		for _, at := range []float64{0.99, 1.01} { // how far beyond the limit
+			// A mean of four independent readings of this standard deviation has a quarter of their variance.
+			sd := math.Sqrt(part * x.squares / (at * x.limit))
+			want := 1.0
+			if at > 1 {
+				want = at * x.limit / x.df
+			}
+			near(t, fmt.Sprintf("%g of the limit, %d idles", at, len(x.windows)), tr.slowness(x.windows, sd, 10*part), want,
+				1e-9)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package energy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -101,13 +102,16 @@ func OfTrial(t Trace, w Window, idle ...Idle) (TrialEnergy, error) {
 		r.Doubts = append(r.Doubts, t.still(w, t.odd(w))...)
 		return r, err
 	}
-	r, err := excess(t, w, baseOf(w, idle))
-	if err != nil {
-		return r, err
-	}
-	watched := w.Widen(t.Margin())
+	watched, stretches := w.Widen(t.Margin()), []Window{w}
 	for _, i := range idle {
 		watched = Window{min(watched.From, i.From), max(watched.To, i.To)}
+		stretches = append(stretches, i.Window)
+	}
+	beneath := baseOf(w, idle)
+	beneath.hidden = t.hidden(beneath.Noise, stretches...)
+	r, err := excess(t, w, beneath)
+	if err != nil {
+		return r, err
 	}
 	r.Doubts = append(r.Doubts, t.still(w, t.odd(watched))...)
 	return r, nil
@@ -119,6 +123,8 @@ type base struct {
 	err   float64 // W, standard error of the power
 	moved float64 // W, by how much the idle behind the trial is above the one before
 	noise float64 // W, standard error of that
+
+	hidden float64 // W, what the meter's steps may hide
 }
 
 // baseOf takes the base of a trial from the idle before and behind it: what moves evenly from the one to the other has
@@ -154,8 +160,9 @@ func clipped(t Trace, w Window) (TrialEnergy, error) {
 	r := TrialEnergy{Window: w, Gross: gross, MeanPower: gross / w.Length().Seconds(), Method: Clipped,
 		Net: math.NaN(), Idle: math.NaN(), NetError: math.NaN()}
 	sd, _ := t.spread(w)
-	r.Unseen = Unseen{Gross: t.stepError(sd, w.Length()), Net: math.NaN()}
-	r.Error = t.edgeError(w.From) + t.edgeError(w.To) + t.stepError(sd, w.Length())
+	coarse := t.hidden(sd, w) * w.Length().Seconds()
+	r.Unseen = Unseen{Gross: coarse, Net: math.NaN()}
+	r.Error = t.edgeError(w.From) + t.edgeError(w.To) + coarse
 	if r.Error > 0.02*math.Abs(gross) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
 			"the meter's interval of %v alone may be %.2g J of this trial's %.3g J; batch more requests, or measure idle "+
@@ -189,16 +196,53 @@ func (t Trace) edgeError(at time.Duration) float64 {
 	return (hi - lo) * interval.Seconds() / 2
 }
 
-// stepError is what the meter's resolution may hide over a length: half a step,
-// unless the noise of a single conversion dithers it away.
-func (f Facts) stepError(noise float64, length time.Duration) float64 {
-	if f.Kind == Mean && f.Sampling > 0 {
-		noise *= math.Sqrt(f.Interval.Seconds() / f.Sampling.Seconds())
+// dithers is the standard deviation of readings, in steps of the meter, from which on their mean is off by no more than
+// 1/200 of a step. Two neighbouring values have up to 0.53, however little the power varies, and hide as much as one.
+const dithers = 0.55
+
+// hidden is what the meter's steps may hide of the mean of readings, W: half a step, unless noise, that of a single
+// conversion, dithers it away. Where nobody says how large a step is, the readings of a stretch show it.
+func (t Trace) hidden(noise float64, stretches ...Window) float64 {
+	step := t.Resolution
+	switch {
+	case step == 0:
+		step = t.step(stretches)
+	case t.Kind == Mean && t.Sampling > 0:
+		noise *= math.Sqrt(t.Interval.Seconds() / t.Sampling.Seconds())
 	}
-	if noise > f.Resolution/4 {
+	if noise > dithers*step {
 		return 0
 	}
-	return f.Resolution / 2 * length.Seconds()
+	return step / 2
+}
+
+// step is the least that two readings of a stretch differ by in which they go up and down, W; 0: in none. What only
+// rises or falls there may be the load.
+func (t Trace) step(stretches []Window) float64 {
+	least := math.Inf(1)
+	for _, w := range stretches {
+		var watts []float64
+		up, down := false, false
+		for _, s := range t.within(w) {
+			if s.From < w.From || s.To > w.To {
+				continue
+			}
+			if n := len(watts); n > 0 {
+				up, down = up || s.W > watts[n-1], down || s.W < watts[n-1]
+			}
+			watts = append(watts, s.W)
+		}
+		slices.Sort(watts)
+		for k := 1; up && down && k < len(watts); k++ {
+			if watts[k] > watts[k-1] {
+				least = min(least, watts[k]-watts[k-1])
+			}
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
 }
 
 // excess. Equation: net = Σ Pk · overlap(k, widened) − idle · length(widened);
@@ -222,7 +266,7 @@ func excess(t Trace, w Window, idle base) (TrialEnergy, error) {
 	r.Gross = min(max(r.Net+idle.Power*w.Length().Seconds(), least), most)
 	r.MeanPower = told(r.Gross/w.Length().Seconds(), rounding/w.Length().Seconds())
 	step := math.Abs(r.Net) / (w.Length() - missed).Seconds() // had it been missed
-	coarse, outside := t.stepError(idle.Noise, w.Length()), step*missed.Seconds()
+	coarse, outside := idle.hidden*w.Length().Seconds(), step*missed.Seconds()
 	r.Unseen = Unseen{Gross: rounding + coarse + outside}
 	if low, high := t.around(wide, 0); low == high && r.Net == 0 && t.Resolution == 0 {
 		coarse = math.Abs(low) / 2 * w.Length().Seconds() // one value, and nobody knows how coarse it is

@@ -217,3 +217,72 @@ func TestGrossEnergyOfALateMeter(t *testing.T) {
 		near(t, late.String()+" late", e.Gross, 0.3, 1e-6)
 	}
 }
+
+// A meter that shows one of two neighbouring values, whatever the power, hides as much as one that shows one value, and
+// so does one whose noise is less than its steps; whether it says how large they are or its readings do. Where noise
+// dithers them, or readings have no steps, nothing is hidden.
+func TestNeighbouringValuesHideAStep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	run := Window{2 * time.Second, 3 * time.Second}
+	const step, n = 0.01, 300
+	for _, x := range []struct {
+		what  string
+		noise float64 // of a reading, in steps
+		turns bool    // the meter shows the one and the other value in turn
+		kind  Kind
+		least float64 // of trials in which something is hidden
+		wrong float64 // most of trials whose net energy is further off than what is hidden and three standard errors
+		exact bool    // readings have no steps
+	}{
+		{"in turn", 0, true, Mean, 1, 0, false},
+		{"in turn, read at instants", 0, true, Instant, 1, 0, false},
+		{"noise of a tenth", 0.1, false, Mean, 0.8, 0.08, false}, // in the others each stretch has one value
+		{"noise of a fifth", 0.2, false, Mean, 0.9, 0.01, false},
+		{"noise of two fifths", 0.4, false, Mean, 0.5, 0.02, false},
+		{"noise of a step", 1, false, Mean, 0, 0.01, false},
+		{"no steps", 1, false, Mean, 0, 0.01, true},
+	} {
+		for _, says := range []bool{true, false} {
+			wrong, hidden, k := 0, 0, 0
+			for range n {
+				idle, load := 3+step*rng.Float64(), step*rng.Float64()
+				if x.turns {
+					load = 0
+				}
+				facts := Facts{Kind: x.kind, Interval: 10 * ms}
+				if says && !x.exact {
+					facts.Resolution = step
+				}
+				b := bench{facts: facts, power: func(at float64) float64 {
+					if at > 2 && at < 3 {
+						return idle + load
+					}
+					return idle
+				}, reads: func(w float64) float64 {
+					switch k++; {
+					case x.exact:
+						return w + x.noise*step*rng.NormFloat64()
+					case x.turns:
+						return step * (math.Round(3/step) + float64(k%2))
+					}
+					return step * math.Round(w/step+x.noise*rng.NormFloat64())
+				}}
+				_, e := b.trial(t, run, rng.Float64())
+				if e.Unseen.Net > step/10 {
+					hidden++
+				}
+				// two sums of 100 readings, and their idle of 200
+				se := math.Max(x.noise, 0.3) * step * math.Sqrt(0.01+0.005)
+				if math.Abs(e.Net-load) > e.Unseen.Net+3*se {
+					wrong++
+				}
+			}
+			t.Logf("%s, says it %v: something is hidden in %d of %d, net energy is off by more in %d", x.what, says, hidden,
+				n, wrong)
+			if hidden < int(x.least*n) || x.least == 0 && hidden > 0 || wrong > int(x.wrong*n) {
+				t.Errorf("%s, says it %v: something is hidden in %d of %d, net energy is off by more in %d", x.what, says, hidden,
+					n, wrong)
+			}
+		}
+	}
+}
