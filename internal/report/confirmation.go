@@ -54,13 +54,13 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 			return s.Floor || !slices.ContainsFunc(terms, func(t advise.Term) bool { return t.Matches(s) })
 		})
 	}
-	lost := map[string]advise.Loss{}
+	lost := map[string][]advise.Loss{}
 	base, now := r.VersionAttempts()
 	for _, l := range advise.Losses(base, now, history.Confidence) {
-		if !l.Recovered { // of that no figure but the recovery is better
-			lost[placeKey(l.Levels)] = l
+		if !l.Recovered && l.Verdict() != stat.Contradicted { // of that no figure but the recovery is better
+			lost[placeKey(l.Levels)] = append(lost[placeKey(l.Levels)], l)
 		}
-		p.Doubts = append(p.Doubts, "lost trials: "+l.String())
+		p.Doubts = append(p.Doubts, l.Kind()+": "+l.String())
 	}
 	failing := p.failing(r)
 	old, new = wanted(old), wanted(new)
@@ -96,7 +96,7 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 		}
 		verdict = p.withMean(verdict, x)
 		verdict = p.withAnswered(verdict, x, old, new)
-		if l, ok := lost[placeKey(x.Levels)]; ok {
+		for _, l := range lost[placeKey(x.Levels)] {
 			verdict = withLoss(verdict, l, level)
 		}
 		verdict = withFailures(verdict, failing[placeKey(x.Levels)], level)
@@ -115,7 +115,7 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 
 // gone answers for the figures of the old version that the new one lacks, as where no request was answered, or no trial
 // is valid: nothing is dismissed there.
-func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]advise.Loss, setups map[string]string,
+func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string][]advise.Loss, setups map[string]string,
 	level float64) {
 	none := math.NaN()
 	for _, a := range old {
@@ -126,7 +126,7 @@ func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]ad
 			continue
 		}
 		verdict := history.CannotTell
-		if l, ok := lost[key]; ok {
+		for _, l := range lost[key] {
 			verdict = withLoss(verdict, l, level)
 		}
 		p.Doubts = append(p.Doubts, fmt.Sprintf("the new version has no %s of %s, %s", words(a.Response), a.Name(), a.Side))
@@ -177,8 +177,11 @@ func (p *Past) withAnswered(v history.Verdict, x advise.Contrast, old, new []adv
 // withLoss is a verdict on trials of which the new version lost some: those that are left may be the better ones. So
 // nothing is dismissed, and a loss beyond chance is a change for the worse.
 func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
-	if v == history.Worse || l.New[1] > 0 &&
-		2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1]) < level {
+	p := l.P
+	if !l.Retried && l.New[1] > 0 {
+		p = 2 * stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
+	}
+	if v == history.Worse || l.New[1] > 0 && p < level {
 		return history.Worse
 	}
 	return history.CannotTell

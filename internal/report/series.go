@@ -124,7 +124,8 @@ func (r *Report) Attempts() []advise.Attempts {
 	var out []advise.Attempts
 	for i, t := range r.Treatments {
 		a := advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
-			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Recovered: t.recovered}
+			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Recovered: t.recovered,
+			Faults: t.faults}
 		for _, c := range r.Cells {
 			if c.Treatment == i {
 				a.Waiting = max(a.Waiting, c.Waiting)
