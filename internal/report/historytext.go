@@ -62,6 +62,9 @@ func (h History) MarkWords(j history.Judged, m history.Mark) string {
 		text := fmt.Sprintf("suspect from %s on: %s, %s", at, way, size)
 		if c := m.Confirmation; c != nil {
 			text += fmt.Sprintf("; measured again in %s (%s), which cannot tell", plural.Count(c.Blocks, "block"), c.Dir)
+			if c.Why != "" {
+				text += ": " + c.Why
+			}
 		} else {
 			text += "; not confirmed yet"
 		}

@@ -26,6 +26,7 @@ type Past struct {
 	Treated  string            // a digest of every setting of every treatment
 	Versions []string          // of the stacks, in words
 	Commits  []string          // of the stacks, where they are known
+	Place    int               // of its commits in their repository, the oldest first, from 1; 0: not known
 	Figures  []PastFigure
 	Failed   string    // why it is left out
 	Confirms *Confirms // it is a confirmation, and no run
@@ -130,6 +131,19 @@ func (p Past) Commit() string {
 		return ""
 	}
 	return p.Commits[0]
+}
+
+// Interrupted counts the trials that are valid and those that are wanted, where some were never measured, or not to the
+// end; 0, 0: none is left.
+func (r *Report) Interrupted() (valid, wanted int) {
+	left := 0
+	for _, t := range r.Treatments {
+		valid, wanted, left = valid+t.Valid, wanted+t.Wanted, left+t.unrun
+	}
+	if left == 0 {
+		return 0, 0
+	}
+	return valid, wanted
 }
 
 // unfinished counts the trials that are valid and those that are wanted, while the lab has some left to
