@@ -71,7 +71,8 @@ func TestRetriedTrials(t *testing.T) {
 		}()), stat.Undecided, []string{"8 of 18 attempts", "in 4 of 10 trials", "chance may explain it; more trials would"}},
 		{"late ones while programs waited", some(0, 40), late(some(13, 40), 0.5, 0), stat.Undecided,
 			[]string{"waiting for a CPU may explain it"}},
-		{"crashes while programs waited", some(0, 40), late(some(13, 40), 0.5, 13), stat.Confirmed, []string{"chance does not"}},
+		{"crashes while programs waited", some(0, 40), late(some(13, 40), 0.5, 13), stat.Confirmed,
+			[]string{"chance does not"}},
 		{"late ones while none waited", some(0, 40), late(some(13, 40), 0, 0), stat.Confirmed, []string{"chance does not"}},
 	} {
 		c := Comparison{Lost: Losses([]Attempts{tt.old}, []Attempts{tt.new}, 0.95)}
@@ -133,7 +134,8 @@ func TestRetriedRates(t *testing.T) {
 		for _, p := range []float64{0.01, 0.05, 0.2, 0.4} {
 			for what, draw := range map[string]func(float64) func() func(int) bool{"alone": alone, "together": together} {
 				worse, undecided := rate(trials, draw(p), draw(p))
-				t.Logf("equal, %s, %d trials, %g: worse in %.2f %%, undecided in %.1f %%", what, trials, p, 100*worse, 100*undecided)
+				t.Logf("equal, %s, %d trials, %g: worse in %.2f %%, undecided in %.1f %%", what, trials, p, 100*worse,
+					100*undecided)
 				if worse > 0.025+4*math.Sqrt(0.025/repeats) {
 					t.Errorf("equal, %s, %d trials, %g: worse in %.2f %%", what, trials, p, 100*worse)
 				}
@@ -143,7 +145,8 @@ func TestRetriedRates(t *testing.T) {
 	for _, trials := range []int{6, 16, 30, 40} {
 		for _, p := range []float64{0.1, 0.33} {
 			worse, undecided := rate(trials, alone(0), alone(p))
-			t.Logf("crashes in %g of starts, %d trials: worse in %.1f %%, undecided in %.1f %%", p, trials, 100*worse, 100*undecided)
+			t.Logf("crashes in %g of starts, %d trials: worse in %.1f %%, undecided in %.1f %%", p, trials, 100*worse,
+				100*undecided)
 			if p > 0.3 && trials >= 30 && worse < 0.95 {
 				t.Errorf("%d trials: found in %.1f %%", trials, 100*worse)
 			}

@@ -71,7 +71,8 @@ func TestRetriedTrialsOfACompare(t *testing.T) {
 				t.Errorf("%s: got %v\n%s", name, err, b.String())
 			}
 		}
-		accepted, err := Compare(base, crashes, Terms{Conditions: []advise.Condition{condition}, Margin: 0.05, AllowLost: true})
+		accepted, err := Compare(base, crashes, Terms{Conditions: []advise.Condition{condition}, Margin: 0.05,
+			AllowLost: true})
 		if err != nil || accepted.Verdict() != stat.Contradicted {
 			t.Errorf("accepted: got %s, %v", accepted.Verdict(), err)
 		}
