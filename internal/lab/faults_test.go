@@ -46,7 +46,7 @@ func TestGatesOfFaults(t *testing.T) {
 		why  string
 		want bool
 	}{"stalled": {stalled.stalled(), false}, "busy driver": {busy.driver(), false}, "apart": {apart.togetherBegun(), false},
-		"wrong answers": {wrong.answers(), true},
+		"wrong answers":                          {wrong.answers(), true},
 		"requests that the server does not know": {fewer.counts(), true}} {
 		if tt.why == "" || fault(tt.why) != tt.want {
 			t.Errorf("%s: %q: a fault of the programs: %v, want %v", what, tt.why, !tt.want, tt.want)
