@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/report"
@@ -37,7 +39,8 @@ func (a *app) baseOf(ctx context.Context, v versionFlags, old *report.Report, di
 	} else if sum, err := stack.FileSum(v.base); !info.IsDir() && err == nil && sum == old.Facts.Edgegauge["sha256"] {
 		return "", nil // another edgegauge: the very one
 	}
-	for name, was := range old.Facts.Stacks {
+	for _, name := range slices.Sorted(maps.Keys(old.Facts.Stacks)) {
+		was := old.Facts.Stacks[name]
 		d, ok := bed.FindStack(name)
 		if !ok {
 			continue
