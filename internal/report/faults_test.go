@@ -56,6 +56,15 @@ func TestRetriedTrialsOfACompare(t *testing.T) {
 		if warned != (want == stat.Confirmed) {
 			t.Errorf("%s: the report warned: %v: %q", why, warned, crashes.Verdict())
 		}
+		h, err := MakeHistory([]Past{PastOf(base, nil), PastOf(crashes, nil)}, "", ByDate, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := h.Text(&text); err != nil || strings.Contains(text.String(), "! failed attempts: ") !=
+			(want == stat.Confirmed) {
+			t.Errorf("%s: history: %v\n%s", why, err, text.String())
+		}
 		if want != stat.Confirmed {
 			continue
 		}

@@ -214,6 +214,11 @@ func (h History) Text(w io.Writer) error {
 			wrap(&b, "to confirm: "+c, "  ")
 		}
 	}
+	for _, p := range h.Runs {
+		for _, text := range p.Attempts {
+			wrap(&b, "! failed attempts: "+p.Dir+": "+text, "  ")
+		}
+	}
 	for _, text := range h.LeftOut {
 		wrap(&b, "! left out: "+text, "  ")
 	}
@@ -379,6 +384,7 @@ func (h History) JSON(w io.Writer) error {
 		Began    string   `json:"began"`
 		Versions []string `json:"versions"`
 		Commits  []string `json:"commits"`
+		Attempts []string `json:"failed_attempts,omitempty"`
 	}
 	type point struct {
 		Run    int           `json:"run"` // place in runs, from 0
@@ -437,7 +443,7 @@ func (h History) JSON(w io.Writer) error {
 	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut)}
 	for i, p := range h.Runs {
 		out.Runs = append(out.Runs, run{p.Dir, h.Labels[i], p.Began.Format("2006-01-02T15:04:05.999999999Z07:00"),
-			orEmpty(p.Versions), orEmpty(p.Commits)})
+			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts})
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {

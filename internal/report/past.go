@@ -34,6 +34,7 @@ type Past struct {
 	Doubts   []string      // about a confirmation
 	Trials   int           // valid ones
 	Took     time.Duration // all trials
+	Attempts []string      // which of them failed for what the programs did, of each treatment
 
 	confidence float64 // of a confirmation's intervals
 }
@@ -78,6 +79,12 @@ func PastOf(r *Report, c *Confirms) Past {
 	if r.Untold() != nil {
 		p.Failed = NoValidTrial
 		return p
+	}
+	for _, t := range r.Treatments {
+		if f := t.faults; f.Attempts > 0 {
+			p.Attempts = append(p.Attempts, fmt.Sprintf("%s: %d of %s failed for what the programs did; the first: %s", t.Name(),
+				f.Attempts, plural.Count(f.Attempts+t.Valid, "attempt"), f.First))
+		}
 	}
 	p.asked(r)
 	machine := r.machine()
