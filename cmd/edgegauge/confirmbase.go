@@ -15,8 +15,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stack"
 )
 
-// follows reports whether the version of new comes after that of old in the repository here, whenever each was measured:
-// who looks for a commit between two others measures it later.
+// follows reports whether the version of new comes after that of old in the repository here, whenever each was
+// measured: who looks for a commit between two others measures it later.
 func follows(ctx context.Context, old, new report.Past) bool {
 	a, b := old.Commit(), new.Commit()
 	if a == "" || b == "" || a == b {

@@ -45,7 +45,8 @@ func TestGatesOfFaults(t *testing.T) {
 	for what, tt := range map[string]struct {
 		why  string
 		want bool
-	}{"stalled": {stalled.stalled(), false}, "busy driver": {busy.driver(), false}, "apart": {apart.togetherBegun(), false},
+	}{"stalled": {stalled.stalled(), false}, "busy driver": {busy.driver(), false},
+		"apart":                                  {apart.togetherBegun(), false},
 		"wrong answers":                          {wrong.answers(), true},
 		"requests that the server does not know": {fewer.counts(), true}} {
 		if tt.why == "" || fault(tt.why) != tt.want {
