@@ -30,7 +30,8 @@ func TestConfirmSaysWhyItCannotTell(t *testing.T) {
 		want string
 	}{
 		{"a wait", advise.Contrast{Response: "rtt", Ratio: ratio(1, 0.01), Allowance: 1.06}, "alone would say not " +
-			"confirmed, but programs waited for a CPU, which may cause a ratio of up to 1.06; confirm again on a quieter machine"},
+			"confirmed, but programs waited for a CPU, which may cause a ratio of up to 1.06; " +
+			"confirm again on a quieter machine"},
 		{"a wait that hides a change", advise.Contrast{Response: "rtt", Ratio: ratio(1.2, 0.01), Allowance: 1.5},
 			"alone would say confirmed worse, but programs waited"},
 		{"too few blocks", advise.Contrast{Response: "rtt", Ratio: ratio(1, 0.2), Allowance: 1},
