@@ -90,7 +90,7 @@ func choose(dir string, f chooseFlags) (report.Chosen, error) {
 	if err != nil {
 		return report.Chosen{}, err
 	}
-	r, err := toldReport(dir)
+	r, err := wholeReport(dir)
 	if err == nil {
 		err = searches(r)
 	}

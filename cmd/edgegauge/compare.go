@@ -35,6 +35,8 @@ type compareFlags struct {
 	versionFlags
 	lost     bool // lost trials and requests that failed are no change for the worse
 	otherURL bool // probes may be of different URLs
+
+	otherLoad bool // results and probes may be of different loads
 }
 
 func compareCmd(a *app) *cobra.Command {
@@ -67,9 +69,10 @@ The exit code is 1 if a condition is met beyond doubt for any treatment. It is 0
 doubt. Otherwise the answer is "undecided", with the number of trials needed to decide; the exit code is then 0, or the
 one that --undecided-exit names; --strict means 1. A difference that waiting for a CPU could explain is never decided.
 
-The exit code is also 1 if NEW has fewer valid trials than OLD of those planned, more failed requests, or fewer trials
-in which devices recovered from an outage, each beyond chance; --allow-lost accepts all three. Probes of different URLs
-are refused without --other-url.`,
+The exit code is also 1 if NEW has fewer valid trials than OLD of those planned, more failed requests or attempts, or
+fewer trials in which devices recovered from an outage, each beyond chance; --allow-lost accepts all of these. Probes of
+different URLs are refused without --other-url, results and probes of different loads without --other-load. Results of a
+run that was stopped are refused until it is resumed, with exit code 3.`,
 		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest " +
 			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json " +
 			"--fail-if 'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n  edgegauge compare " +
@@ -93,7 +96,8 @@ are refused without --other-url.`,
 						"one of them out", flag)}
 				}
 			}
-			for _, flag := range []string{"junit", "markdown", "strict", "undecided-exit", "all", "allow-lost", "other-url"} {
+			for _, flag := range []string{"junit", "markdown", "strict", "undecided-exit", "all", "allow-lost", "other-url",
+				"other-load"} {
 				if f.from != "" && cmd.Flags().Changed(flag) {
 					return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --from only estimates; leave one of them out",
 						flag)}
@@ -153,6 +157,7 @@ are refused without --other-url.`,
 	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or "+
 		"that more requests failed")
 	c.Flags().BoolVar(&f.otherURL, "other-url", false, "compare probes of different URLs")
+	c.Flags().BoolVar(&f.otherLoad, "other-load", false, "compare results of different studies or loads")
 	c.Flags().BoolVar(&f.all, "all", false, "also show figures that are equal or undecided")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")
@@ -177,6 +182,8 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 	}
 	measures := f.base != "" || f.with != ""
 	switch {
+	case f.otherLoad && (measures || len(args) == 1):
+		return report.Compared{}, exit{exitUsage, errors.New("--other-load is for two results or probes; leave it out")}
 	case f.otherURL && (measures || len(args) == 1):
 		return report.Compared{}, exit{exitUsage, errors.New("--other-url is for two probes; leave it out")}
 	case measures && len(args) > 0:
@@ -206,6 +213,12 @@ func (f compareFlags) do(ctx context.Context, a *app, w io.Writer, args []string
 	}
 	return report.Compared{}, exit{exitUsage, errors.New("compare takes OLD NEW, RESULTS of both versions, or --base " +
 		"and --with")}
+}
+
+// otherLoad refuses two results or probes that do not ask the same of a service.
+func otherLoad(old, new, differ string) error {
+	return exit{exitUsage, fmt.Errorf("%s and %s are of different loads, and not of two versions under one: %s; measure "+
+		"both alike, or compare them all the same with --other-load", old, new, differ)}
 }
 
 // sameRun says how two names are of one run; empty: they are not.
@@ -302,8 +315,14 @@ func compare(oldDir, newDir string, f compareFlags) (report.Compared, error) {
 	if err == nil {
 		err = searches(both...)
 	}
+	if err == nil {
+		err = unfinished(both...)
+	}
 	if err != nil {
 		return report.Compared{}, err
+	}
+	if differ := report.LoadDifferences(both[0], both[1]); len(differ) > 0 && !f.otherLoad {
+		return report.Compared{}, otherLoad(oldDir, newDir, strings.Join(differ, "; "))
 	}
 	wanted, err := terms(f.responses)
 	if err != nil {

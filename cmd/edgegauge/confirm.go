@@ -41,7 +41,7 @@ both alike. After --pilot blocks it says how many blocks, trials and minutes fin
 
 The version of NEW is what is here now; confirm refuses if NEW's own facts say that its stacks were others
 (--any-version accepts it). The version of OLD is --base: a git revision, a folder or a binary, as for compare. Without
---base it is the commit that OLD keeps.
+--base it is the commit that OLD keeps; a revision whose files are others is refused, too (--any-version accepts it).
 
 A change is confirmed at a level of 0.1 %, shared by the figures asked about; worse and better are then beyond doubt.
 Since the number of blocks comes of the pilot, intervals are of 99.95 % for that, after a pilot of fewer than 10 blocks
@@ -68,7 +68,8 @@ code is 1 if a change for the worse is confirmed, else 0; --undecided-exit names
 	c.Flags().StringSliceVar(&f.responses, "response", []string{"rtt"}, "responses to measure again")
 	c.Flags().StringVar(&f.detect, "detect", "5%", "the least change that matters")
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if confirm cannot tell, such as 4 (default 0)")
-	c.Flags().BoolVar(&f.another, "any-version", false, "measure what is here, whatever NEW was measured with")
+	c.Flags().BoolVar(&f.another, "any-version", false, "measure what is here, whatever NEW was measured with, and "+
+		"against --base, whatever OLD was")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON (doc/formats.md)")
 	f.versionFlags.flags(c, "the version of OLD: a git revision, a folder or a binary", "", 0.98,
 		"confirming a change of --detect if it is there")
@@ -118,7 +119,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		return "", exit{exitUsage, fmt.Errorf("%s and %s are the same results; name those of before and those of after",
 			oldDir, newDir)}
 	}
-	if !old.Started.Before(new.Started) {
+	if !old.Started.Before(new.Started) && !follows(ctx, report.PastOf(old, nil), report.PastOf(new, nil)) {
 		return "", exit{exitUsage, fmt.Errorf("%s did not begin before %s; write OLD first", oldDir, newDir)}
 	}
 	if _, err := report.MakeHistory([]report.Past{report.PastOf(old, nil), report.PastOf(new, nil)}, "", report.ByDate,
@@ -126,7 +127,8 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		return "", exit{exitUsage, err}
 	}
 	v := f.versionFlags
-	if v.base == "" {
+	given := v.base != ""
+	if !given {
 		if v.base = report.PastOf(old, nil).Commit(); v.base == "" {
 			return "", exit{exitUsage, fmt.Errorf("%s does not say from which commit its stacks are; name that version with "+
 				"--base: a git revision, a folder or a binary", oldDir)}
@@ -156,8 +158,14 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err := a.isVersionOf(ctx, v, new, newDir, f.another); err != nil {
 		return "", err
 	}
+	other := ""
+	if given {
+		if other, err = a.baseOf(ctx, v, old, oldDir, f.another); err != nil {
+			return "", err
+		}
+	}
 	about := report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir, Responses: f.responses,
-		Detect: detect, Base: v.base, Pilot: v.pilot}
+		Detect: detect, Base: v.base, Doubt: other, Pilot: v.pilot}
 	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - about.JudgedAt(), lost: true,
 		json: f.json, versionFlags: v}
 	for _, t := range asked {

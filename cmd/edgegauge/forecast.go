@@ -188,7 +188,7 @@ func (f fleetFlags) fleet(period time.Duration, given bool) (*report.Fleet, erro
 func forecast(dirs []string, k battery.Conditions, joules report.Joules, fleet *report.Fleet) (report.Forecasts,
 	error) {
 	all := report.Forecasts{Conditions: k, Fleet: fleet}
-	reports, err := readEach(dirs, toldReport)
+	reports, err := readEach(dirs, wholeReport)
 	if err != nil {
 		return all, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,6 +50,9 @@ that rate, so ask about few of them. The exit code is 0 whatever is found.`,
 			if err != nil {
 				return err
 			}
+			if f.by == report.ByCommit {
+				placeCommits(cmd.Context(), pasts)
+			}
 			h, err := report.MakeHistory(pasts, f.study, f.by, terms)
 			if errors.Is(err, report.ErrUnreadable) {
 				return exit{exitUnmeasured, err}
@@ -67,6 +71,52 @@ that rate, so ask about few of them. The exit code is 0 whatever is found.`,
 	c.Flags().StringSliceVar(&f.responses, "response", nil, "responses to judge (default: rtt)")
 	jsonFlag(c, &f.json)
 	return c
+}
+
+// placeCommits finds where the commits of results stand in the git repository here, as far as it has them. What
+// differed from a commit (+) comes after it.
+func placeCommits(ctx context.Context, pasts []report.Past) {
+	args := []string{"rev-list", "--ignore-missing", "--topo-order", "--reverse"}
+	at, lengths := map[string]int{}, map[int]bool{}
+	for _, p := range pasts {
+		for _, c := range p.Commits {
+			c = strings.TrimSuffix(c, "+")
+			if _, known := at[c]; report.IsCommit(c) && !known {
+				at[c], lengths[len(c)], args = 0, true, append(args, c)
+			}
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	all, err := git(ctx, append(args, "--")...)
+	if err != nil {
+		return // no repository, or no git: commits stand as they were measured
+	}
+	n := 0
+	for commit := range strings.Lines(all) {
+		n++
+		for length := range lengths {
+			if name := commit[:min(length, len(commit))]; at[name] == 0 {
+				if _, asked := at[name]; asked {
+					at[name] = n
+				}
+			}
+		}
+	}
+	for i, p := range pasts {
+		for _, c := range p.Commits {
+			k := at[strings.TrimSuffix(c, "+")]
+			if k == 0 {
+				pasts[i].Place = 0
+				break
+			}
+			pasts[i].Place = max(pasts[i].Place, 2*k)
+			if strings.HasSuffix(c, "+") {
+				pasts[i].Place = max(pasts[i].Place, 2*k+1)
+			}
+		}
+	}
 }
 
 // deepestResults is how many folders below the one named results are looked for.

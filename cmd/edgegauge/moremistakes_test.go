@@ -173,6 +173,7 @@ var moreMistakes = []mistake{
 	{"compare old old --equal-within 5", "", "write 0.05 for 5 %"},
 	{"compare --base HEAD", "", "--base needs --with STUDY"},
 	{"compare --base HEAD --with good.yaml --detect 5% --power 80", "", "write 0.8 for 80 %"},
+	{"compare --base HEAD --with good.yaml --detect 5% --max-time -1s", "", "--max-time -1s: write a time such as 30m, or 0"},
 	{"compare --base HEAD --with good.yaml --detect 5% --max-time 30", "", "--max-time 30 has no unit"},
 	{"choose old --minimize rtt --need battery>5y", "", "--period is missing"},
 	{"choose old --minimize rtt --require rtt<100B", "", "rtt is in s; write the bound as one of"},

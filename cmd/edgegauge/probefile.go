@@ -253,6 +253,8 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 	case old.URL != new.URL && !f.otherURL:
 		return out, exit{exitUsage, fmt.Errorf("%s is of %s and %s of %s: two services, not two versions of one; "+
 			"--other-url compares them", oldPath, old.URL, newPath, new.URL)}
+	case old.Load.String() != new.Load.String() && !f.otherLoad:
+		return out, otherLoad(oldPath, newPath, fmt.Sprintf("%s before, %s now", old.Load, new.Load))
 	case old.answered() == 0:
 		return out, exit{exitUnmeasured, fmt.Errorf("%s: all %d requests failed (the first: %s), so there is nothing to "+
 			"compare with; probe the old version again", oldPath, old.Requests, old.FirstFailure)}

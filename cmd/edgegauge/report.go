@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/meant"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -272,6 +273,35 @@ func toldReport(dir string) (*report.Report, error) {
 		return nil, exit{exitUnmeasured, why}
 	}
 	return r, nil
+}
+
+// wholeReport is toldReport for who decides: results of which trials are left are no answer yet.
+func wholeReport(dir string) (*report.Report, error) {
+	r, err := toldReport(dir)
+	if err != nil {
+		return nil, err
+	}
+	return r, unfinished(r)
+}
+
+// unfinished refuses results if some have trials that are left to be measured.
+func unfinished(all ...*report.Report) error {
+	var errs []error
+	left := false
+	for _, r := range all {
+		valid, of := r.Interrupted()
+		left = left || of > 0
+		if why := r.Untold(); why != nil {
+			errs = append(errs, exit{exitUnmeasured, why})
+		} else if of > 0 {
+			errs = append(errs, exit{exitUnmeasured, fmt.Errorf("%s is unfinished, %d of %s valid; run its study again to "+
+				"resume it, with --set design.replications=N to end with fewer", r.Dir, valid, plural.Count(of, "trial"))})
+		}
+	}
+	if !left {
+		return nil
+	}
+	return worst(errs)
 }
 
 // readEach reads several results; the error says what is wrong with each of them.

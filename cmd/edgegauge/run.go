@@ -85,7 +85,7 @@ func (a *app) repeat(ctx context.Context, w io.Writer, f running) error {
 			f.like = real // results/latest leads to the repetition as soon as it begins
 		}
 	}
-	kept, err := toldReport(f.like)
+	kept, err := wholeReport(f.like)
 	if err != nil {
 		return err
 	}

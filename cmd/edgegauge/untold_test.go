@@ -39,6 +39,12 @@ func TestUntold(t *testing.T) {
 	write("one", "1", all("valid"))
 	write("none", "3", all("invalid"))
 	write("unrun", "3", all(""))
+	write("part", "3", func(x study.Trial) string { // it was stopped in its second block
+		if x.ID > 6 {
+			return ""
+		}
+		return "valid"
+	})
 	write("half", "3", func(x study.Trial) string {
 		return map[bool]string{true: "valid", false: "invalid"}[x.Setup.Server.Stack == "a"]
 	})
@@ -67,7 +73,13 @@ func TestUntold(t *testing.T) {
 		{"compare none unrun", exitUnmeasured, invalid + "\n" + unrun},
 		{"compare good none", exitWorse, "a 5: 0 of 3 trials are valid (before: 3 of 3)"},
 		{"compare good none --allow-lost", exitUnmeasured, invalid},
-		{"compare good unrun", exitDone, "undecided: of a treatment no trial was run yet; finish the run"},
+		{"compare good unrun", exitUnmeasured, unrun},
+		{"compare good part", exitUnmeasured, "part is unfinished, 6 of 12 trials valid; run its study again to resume it"},
+		{"compare part good", exitUnmeasured, "part is unfinished, 6 of 12 trials valid"},
+		{"choose part --minimize rtt", exitUnmeasured, "part is unfinished, 6 of 12 trials valid"},
+		{"run --like part", exitUnmeasured, "part is unfinished, 6 of 12 trials valid"},
+		{"forecast part" + forecasts, exitUnmeasured, "part is unfinished, 6 of 12 trials valid"},
+		{"report part", exitDone, "6 of 12 trials valid"},
 		{"compare good unrun --allow-lost", exitUnmeasured, unrun},
 		{"compare one one", exitDone, "undecided"},
 		{"compare one one --fail-if rtt>5% --strict", exitWorse, "undecided"},

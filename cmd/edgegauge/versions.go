@@ -60,6 +60,8 @@ func (v versionFlags) check(conditions []advise.Condition) error {
 	case v.base == "" && v.from == "":
 		return errors.New("--with needs --base REVISION, FOLDER or BINARY; or --from RESULTS, to say how many trials it " +
 			"would take")
+	case v.most < 0:
+		return fmt.Errorf("--max-time %s: write a time such as 30m, or 0 for no limit", v.most)
 	case v.pilot < 3:
 		return fmt.Errorf("--pilot %d shows no spread; write 3 or more", v.pilot)
 	case !(v.power > 0.5 && v.power < 1):
@@ -408,13 +410,23 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
+// firstReason says why the first attempt at trials failed; empty: nobody knows.
+func firstReason(all []advise.Attempts) string {
+	for _, x := range all {
+		if why := x.Faults.First; why != "" {
+			return "; the first: " + why
+		}
+	}
+	return ""
+}
+
 // compareWithin judges two versions that were measured in one study.
 func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	conditions, err := f.conditions()
 	if err != nil {
 		return report.Compared{}, err
 	}
-	r, err := toldReport(dir)
+	r, err := wholeReport(dir)
 	if err == nil {
 		err = searches(r)
 	}
@@ -423,6 +435,10 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	}
 	f.confidence = cmp.Or(f.confidence, r.Study.Design.Confidence)
 	old, new := r.Versions()
+	if base, _ := r.VersionAttempts(); len(old) == 0 && len(base) > 0 {
+		return report.Compared{}, exit{exitUnmeasured, fmt.Errorf("%s: no trial of the base version is valid, so there is "+
+			"nothing to compare with%s", dir, firstReason(base))}
+	}
 	if len(old) == 0 {
 		return report.Compared{}, exit{exitUsage, fmt.Errorf("%s has one version of each stack, so there is nothing to "+
 			"compare; give two results directories, or measure both versions: edgegauge compare --base REVISION --with STUDY "+

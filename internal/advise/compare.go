@@ -110,7 +110,7 @@ func (c Comparison) Verdict() stat.Verdict {
 	switch {
 	case len(c.LostBeyondChance()) > 0:
 		return stat.Confirmed
-	case len(c.Lost) > 0:
+	case c.LossesOpen():
 		v = stat.Undecided
 	}
 	switch f := c.Failing(); f.Verdict {

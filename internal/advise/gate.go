@@ -254,6 +254,7 @@ type Attempts struct {
 	Failed          []stat.Share // of the requests of each valid trial
 	Recovered       [2]int       // trials whose devices recovered, of those with an outage
 	Waiting         float64      // as Series.Waiting, of the side that waited longer
+	Faults          Faults
 }
 
 // Same reports whether two are of one treatment: equal levels of every factor both name, and no other factors.
@@ -273,9 +274,28 @@ type Loss struct {
 	// waiting for a CPU may have kept devices from recovering, too.
 	P              float64
 	Chance, waited bool
+
+	// Retried: another attempt was valid, or may have been; Old, New: trials of which no attempt failed for what the
+	// programs did, run. Tried are the attempts that did, old and new, Why the reason of the first.
+	Retried bool
+	Tried   [2]stat.Share
+	Why     string
+	slight  bool // chance may explain it, even if attempts fail independently of each other
+	p       float64
+}
+
+// Kind names what was lost.
+func (l Loss) Kind() string {
+	if l.Retried {
+		return "failed attempts"
+	}
+	return "lost trials"
 }
 
 func (l Loss) String() string {
+	if l.Retried {
+		return l.retriedText()
+	}
 	if l.Recovered {
 		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d): %s (p %.2g, Fisher's exact test)",
 			l.Treatment, l.New[0], l.New[1], l.Old[0], l.Old[1], l.means(), l.P)
@@ -313,8 +333,12 @@ func (l Loss) Open() string {
 	return "chance may explain it; more trials would decide"
 }
 
-// Verdict of a loss is confirmed, a change for the worse, unless chance may explain it.
+// Verdict of a loss is confirmed, a change for the worse, unless chance may explain it. It is contradicted where
+// attempts failed as by chance, and others were valid.
 func (l Loss) Verdict() stat.Verdict {
+	if l.slight {
+		return stat.Contradicted
+	}
 	if l.Chance || l.Unrun > 0 {
 		return stat.Undecided
 	}
@@ -330,8 +354,11 @@ func Losses(old, new []Attempts, confidence float64) []Loss {
 	var ps []float64 // NaN: not tested
 	add := func(l Loss) {
 		p := math.NaN()
-		if l.New[1] > 0 && (l.Recovered || l.New[0] > 0) {
-			p = min(1, 2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1]))
+		switch {
+		case l.Retried:
+			p = l.p
+		case l.New[1] > 0 && (l.Recovered || l.New[0] > 0):
+			p = fisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
 		}
 		out, ps = append(out, l), append(ps, p)
 	}
@@ -339,16 +366,21 @@ func Losses(old, new []Attempts, confidence float64) []Loss {
 		if a.Floor || a.Valid == 0 {
 			continue
 		}
-		l := Loss{Treatment: a.Name, Levels: a.Levels, Old: [2]int{a.Valid, a.Wanted - a.Unrun}}
+		l := Loss{Treatment: a.Name, Levels: a.Levels, Old: [2]int{a.Valid, a.run()}}
 		i := slices.IndexFunc(new, a.Same)
 		if i >= 0 {
-			if l.New = [2]int{new[i].Valid, new[i].Wanted - new[i].Unrun}; l.New[1] == 0 {
+			if l.New = [2]int{new[i].Valid, new[i].run()}; l.New[1] == 0 {
 				l.Unrun = new[i].Unrun
 			}
 		}
 		all := l.Old[0] == l.Old[1] && l.New[0] == l.New[1] // one of which all are valid tests nothing
 		if i < 0 || l.Unrun > 0 || !all {
 			add(l)
+		}
+		if i >= 0 {
+			if l, ok := retried(a, new[i]); ok {
+				add(l)
+			}
 		}
 		if i < 0 || new[i].Recovered[1] == 0 || a.Recovered[1] == 0 {
 			continue
@@ -358,9 +390,10 @@ func Losses(old, new []Attempts, confidence float64) []Loss {
 	}
 	for i, p := range stat.Holm(ps) {
 		if out[i].P = p; !math.IsNaN(p) {
-			out[i].Chance = !(p < 1-confidence) || out[i].waited
+			out[i].Chance = !(p < 1-confidence) || out[i].Recovered && out[i].waited
 		}
 	}
+	slight(out, 1-confidence)
 	return slices.DeleteFunc(out, func(l Loss) bool { return l.New[1] > 0 && !fewer(l.New, l.Old) })
 }
 
@@ -371,10 +404,13 @@ func fewer(a, b [2]int) bool { return a[0]*b[1] < b[0]*a[1] }
 func LostWords(all []Loss) string {
 	var words []string
 	for _, kind := range []struct {
-		recovered bool
-		words     string
-	}{{false, "valid trials are missing"}, {true, "devices recover in fewer trials"}} {
-		if slices.ContainsFunc(all, func(l Loss) bool { return l.Recovered == kind.recovered }) {
+		of    Loss
+		words string
+	}{{Loss{}, "valid trials are missing"}, {Loss{Recovered: true}, "devices recover in fewer trials"},
+		{Loss{Retried: true}, "more attempts fail"}} {
+		if slices.ContainsFunc(all, func(l Loss) bool {
+			return l.Recovered == kind.of.Recovered && l.Retried == kind.of.Retried
+		}) {
 			words = append(words, kind.words)
 		}
 	}

@@ -182,7 +182,7 @@ func mostlyAtLeast(n int, share float64) int {
 // Open reports whether any of the conditions is undecided for a reason that more trials, or
 // quieter ones, would remove.
 func (c Comparison) Open() bool {
-	if c.Failing().Verdict == stat.Undecided || len(c.Lost) > len(c.LostBeyondChance()) {
+	if c.Failing().Verdict == stat.Undecided || c.LossesOpen() {
 		return true
 	}
 	for _, o := range c.Outcomes {

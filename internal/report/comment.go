@@ -20,7 +20,7 @@ func (c Compared) annotations() []string {
 		}
 	}
 	for _, l := range c.Lost {
-		say(l.Verdict(), "lost trials: "+l.String())
+		say(l.Verdict(), l.Kind()+": "+l.String())
 	}
 	for _, f := range c.Failed {
 		say(f.Verdict, "failures: "+f.String())
@@ -54,7 +54,7 @@ func (c Compared) Markdown(w io.Writer) error {
 		b.WriteByte('\n')
 	}
 	for _, l := range c.Lost {
-		fmt.Fprintf(&b, "- lost trials: %s\n", markdownText(l.String()))
+		fmt.Fprintf(&b, "- %s: %s\n", l.Kind(), markdownText(l.String()))
 	}
 	if len(c.Gone) > 0 {
 		fmt.Fprintf(&b, "- the new results lack, so not compared: %s\n", markdownText(list(c.Gone, mostNames)))

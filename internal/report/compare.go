@@ -226,7 +226,7 @@ func (c Compared) Text(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, l := range c.Lost {
-		wrap(&b, "! lost trials: "+l.String(), "  ")
+		wrap(&b, "! "+l.Kind()+": "+l.String(), "  ")
 	}
 	for _, f := range c.failures() {
 		wrap(&b, "! failures: "+f.String(), "  ")

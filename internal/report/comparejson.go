@@ -52,6 +52,16 @@ func (c Compared) JSON(w io.Writer) error {
 		Test    string  `json:"test"`
 		Verdict string  `json:"verdict"` // worse, good: chance may explain it, undecided
 	}
+	type attempts struct {
+		Treatment string  `json:"treatment"`
+		Old       [2]int  `json:"old"` // that failed for what the programs did, of those and the valid ones
+		New       [2]int  `json:"new"`
+		OldTrials [2]int  `json:"old_trials"` // that had such attempts, of those that were run
+		NewTrials [2]int  `json:"new_trials"`
+		First     string  `json:"first"`
+		P         float64 `json:"p"`
+		Verdict   string  `json:"verdict"` // worse, good: chance may explain it, undecided
+	}
 	out := struct {
 		Format      int        `json:"format"`
 		Old         string     `json:"old"`
@@ -67,14 +77,15 @@ func (c Compared) JSON(w io.Writer) error {
 		OnlyNew     []string   `json:"only_new"`
 		Gone        []string   `json:"figures_gone"` // of treatments that both have
 		Differences []string   `json:"setup_differences"`
-		Lost        []string   `json:"lost_trials"`
+		Lost        []string   `json:"lost_trials"` // and attempts, unless chance may explain these
+		Attempts    []attempts `json:"failed_attempts,omitempty"`
 		Failures    *failures  `json:"failures,omitempty"`    // of two probes
 		Failed      []failures `json:"failures_of,omitempty"` // each treatment of results
 		Warnings    []string   `json:"warnings"`
 		Cure        string     `json:"to_decide,omitempty"`
 	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Confidence, c.Margin, []outcome{},
 		[]contrast{}, orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil, nil,
-		orEmpty(c.Warnings), c.Cure}
+		nil, orEmpty(c.Warnings), c.Cure}
 	for _, f := range c.Failed {
 		x := failures{f.Treatment, [2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
 			verdictWord(f.Verdict)}
@@ -85,7 +96,14 @@ func (c Compared) JSON(w io.Writer) error {
 		}
 	}
 	for _, l := range c.Lost {
-		out.Lost = append(out.Lost, l.String())
+		if l.Verdict() != stat.Contradicted {
+			out.Lost = append(out.Lost, l.String())
+		}
+		if l.Retried {
+			out.Attempts = append(out.Attempts, attempts{l.Treatment, [2]int{l.Tried[0].Hits, l.Tried[0].N},
+				[2]int{l.Tried[1].Hits, l.Tried[1].N}, [2]int{l.Old[1] - l.Old[0], l.Old[1]},
+				[2]int{l.New[1] - l.New[0], l.New[1]}, l.Why, l.P, verdictWord(l.Verdict())})
+		}
 	}
 	for _, o := range c.Outcomes {
 		out.Conditions = append(out.Conditions,

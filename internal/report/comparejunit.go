@@ -51,13 +51,16 @@ func (c Compared) JUnit(w io.Writer) error {
 		s.Name = "edgegauge compare " + c.Dir
 	}
 	for _, l := range c.Lost {
-		k := junitCase{Class: "lost trials", Name: l.Treatment}
-		if l.Verdict() == stat.Undecided {
+		k := junitCase{Class: l.Kind(), Name: l.Treatment}
+		switch l.Verdict() {
+		case stat.Undecided:
 			k.Skipped = &junitText{"undecided: " + l.String()}
 			s.Skipped++
-		} else {
+		case stat.Confirmed:
 			k.Failure = &junitText{l.String()}
 			s.Failures++
+		default:
+			k.Out = l.String()
 		}
 		s.Cases = append(s.Cases, k)
 	}

@@ -48,19 +48,22 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 	}
 	doubts := r.Doubts()
 	p.Doubts = slices.Clone(doubts)
+	if p.Confirms.Doubt != "" {
+		p.Doubts = append(p.Doubts, p.Confirms.Doubt)
+	}
 	old, new := r.Versions()
 	wanted := func(all []advise.Series) []advise.Series {
 		return slices.DeleteFunc(all, func(s advise.Series) bool {
 			return s.Floor || !slices.ContainsFunc(terms, func(t advise.Term) bool { return t.Matches(s) })
 		})
 	}
-	lost := map[string]advise.Loss{}
+	lost := map[string][]advise.Loss{}
 	base, now := r.VersionAttempts()
 	for _, l := range advise.Losses(base, now, history.Confidence) {
-		if !l.Recovered { // of that no figure but the recovery is better
-			lost[placeKey(l.Levels)] = l
+		if !l.Recovered && l.Verdict() != stat.Contradicted { // of that no figure but the recovery is better
+			lost[placeKey(l.Levels)] = append(lost[placeKey(l.Levels)], l)
 		}
-		p.Doubts = append(p.Doubts, "lost trials: "+l.String())
+		p.Doubts = append(p.Doubts, l.Kind()+": "+l.String())
 	}
 	failing := p.failing(r)
 	old, new = wanted(old), wanted(new)
@@ -94,9 +97,13 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 				verdict = history.Worse
 			}
 		}
+		why := ""
+		if verdict == history.CannotTell {
+			why = p.open(x, beyond)
+		}
 		verdict = p.withMean(verdict, x)
 		verdict = p.withAnswered(verdict, x, old, new)
-		if l, ok := lost[placeKey(x.Levels)]; ok {
+		for _, l := range lost[placeKey(x.Levels)] {
 			verdict = withLoss(verdict, l, level)
 		}
 		verdict = withFailures(verdict, failing[placeKey(x.Levels)], level)
@@ -107,15 +114,42 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 			}
 		}
 		p.Answers = append(p.Answers, PastAnswer{setups[placeKey(x.Levels)], history.Confirmation{Treatment: x.Treatment,
-			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir,
+			Side: x.Side, Response: x.Response, Verdict: verdict, Ratio: x.Ratio, Dir: p.Dir, Why: whyOpen(verdict, why),
 			Blocks: min(x.Trials[0], x.Trials[1])}})
 	}
 	p.gone(c, old, lost, setups, level)
 }
 
+// open is why a figure by itself tells nothing, and what to do.
+func (p *Past) open(x advise.Contrast, beyond float64) string {
+	usual := x.Ratio.At(history.Confidence)
+	interval := fmt.Sprintf("the %s interval, %s", percentOf(history.Confidence), ratioRange(usual))
+	switch alone := history.Decide(x.Ratio, p.Confirms.Detect, beyond, moreIsBetter(x.Response)); {
+	case x.Doubt != "":
+		return x.Doubt
+	case hasNoBetter(x.Response):
+		return "more of it is neither better nor worse"
+	case math.IsNaN(x.Ratio.Estimate):
+		return "it is 0 in some trials, and the means do not differ beyond doubt"
+	case alone != history.CannotTell:
+		return fmt.Sprintf("%s, alone would say %s, but programs waited for a CPU, which may cause a ratio of up to %.3g; "+
+			"confirm again on a quieter machine", interval, alone, x.Allowance)
+	}
+	return fmt.Sprintf("%s, holds a change of %.6g %% or more, and that of %s no change; confirm again with more blocks "+
+		"(--power 0.99)", interval, 100*p.Confirms.Detect, percentOf(p.confidence))
+}
+
+// whyOpen keeps a reason where the verdict is still open.
+func whyOpen(v history.Verdict, why string) string {
+	if v != history.CannotTell {
+		return ""
+	}
+	return why
+}
+
 // gone answers for the figures of the old version that the new one lacks, as where no request was answered, or no trial
 // is valid: nothing is dismissed there.
-func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]advise.Loss, setups map[string]string,
+func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string][]advise.Loss, setups map[string]string,
 	level float64) {
 	none := math.NaN()
 	for _, a := range old {
@@ -126,7 +160,7 @@ func (p *Past) gone(c advise.Comparison, old []advise.Series, lost map[string]ad
 			continue
 		}
 		verdict := history.CannotTell
-		if l, ok := lost[key]; ok {
+		for _, l := range lost[key] {
 			verdict = withLoss(verdict, l, level)
 		}
 		p.Doubts = append(p.Doubts, fmt.Sprintf("the new version has no %s of %s, %s", words(a.Response), a.Name(), a.Side))
@@ -177,8 +211,11 @@ func (p *Past) withAnswered(v history.Verdict, x advise.Contrast, old, new []adv
 // withLoss is a verdict on trials of which the new version lost some: those that are left may be the better ones. So
 // nothing is dismissed, and a loss beyond chance is a change for the worse.
 func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
-	if v == history.Worse || l.New[1] > 0 &&
-		2*stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1]) < level {
+	p := l.P
+	if !l.Retried && l.New[1] > 0 {
+		p = 2 * stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
+	}
+	if v == history.Worse || l.New[1] > 0 && p < level {
 		return history.Worse
 	}
 	return history.CannotTell
@@ -240,6 +277,11 @@ func (p Past) ConfirmationText(w io.Writer) error {
 	writeColumns(&b, rows)
 	wrap(&b, fmt.Sprintf("intervals of %s, paired by block; not confirmed is what excludes a change of %g %% either way, "+
 		"at 95 %%", percentOf(p.confidence), 100*p.Confirms.Detect), "  ")
+	for _, a := range p.Answers {
+		if a.Why != "" {
+			wrap(&b, fmt.Sprintf("%s, %s: %s", figureName(a.Treatment, words(a.Response), a.Side), a.Verdict, a.Why), "  ")
+		}
+	}
 	for _, text := range p.Doubts {
 		wrap(&b, "! "+text, "  ")
 	}
@@ -261,6 +303,7 @@ func (p Past) ConfirmationJSON(w io.Writer) error {
 		Side      string        `json:"side"`
 		Response  string        `json:"response"`
 		Verdict   string        `json:"verdict"` // confirmed worse, confirmed better, not confirmed, cannot tell
+		Why       string        `json:"why,omitempty"`
 		Blocks    int           `json:"blocks"`
 		Ratio     stat.Number   `json:"ratio"`
 		CI        stat.Interval `json:"ratio_ci"`
@@ -280,7 +323,7 @@ func (p Past) ConfirmationJSON(w io.Writer) error {
 	}{1, string(p.Verdict()), p.Dir, p.Confirms.OldDir, p.Confirms.NewDir, p.Trials, p.Took.Seconds(), p.confidence,
 		p.Confirms.Detect, []answer{}, orEmpty(p.Doubts)}
 	for _, a := range p.Answers {
-		out.Figures = append(out.Figures, answer{a.Treatment, string(a.Side), a.Response, string(a.Verdict), a.Blocks,
+		out.Figures = append(out.Figures, answer{a.Treatment, string(a.Side), a.Response, string(a.Verdict), a.Why, a.Blocks,
 			stat.Number(a.Ratio.Estimate), stat.Interval{a.Ratio.Lo, a.Ratio.Hi}})
 	}
 	enc := json.NewEncoder(w)

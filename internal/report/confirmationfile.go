@@ -27,14 +27,15 @@ const mostConfirmation = 64 << 10
 
 // A Confirms says which runs of a history were measured again, interleaved.
 type Confirms struct {
-	Format    int       `json:"format"`         // 1
-	Old       time.Time `json:"old"`            // when the run began whose version is the base
-	New       time.Time `json:"new"`            // when the run began whose version is the new one
-	OldDir    string    `json:"old_dir"`        // as it was given
-	NewDir    string    `json:"new_dir"`        // likewise
-	Responses []string  `json:"responses"`      // that were asked about
-	Detect    float64   `json:"detect"`         // the least relative change that matters
-	Base      string    `json:"base,omitempty"` // what was given as the version of Old
+	Format    int       `json:"format"`               // 1
+	Old       time.Time `json:"old"`                  // when the run began whose version is the base
+	New       time.Time `json:"new"`                  // when the run began whose version is the new one
+	OldDir    string    `json:"old_dir"`              // as it was given
+	NewDir    string    `json:"new_dir"`              // likewise
+	Responses []string  `json:"responses"`            // that were asked about
+	Detect    float64   `json:"detect"`               // the least relative change that matters
+	Base      string    `json:"base,omitempty"`       // what was given as the version of Old
+	Doubt     string    `json:"base_doubt,omitempty"` // why that may be another version; empty: it is that
 	// Pilot is how many blocks were measured first, whose spread said how many are; 0: DefaultPilot, as of earlier
 	// versions.
 	Pilot int `json:"pilot,omitempty"`

@@ -140,8 +140,9 @@ func (h *History) confirmations(all []Past, newest Past) []history.Confirmation 
 	return out
 }
 
-// label names the runs and puts those of one commit or version beside each other, in the
-// order in which each was first measured.
+// label names the runs and puts those of one commit or version beside each other, in the order in which each was first
+// measured. Commits stand as their repository has them, where it is known: one that is measured later, to find a change
+// between two others, belongs between these. One that the repository lacks stands behind the one measured before it.
 func (h *History) label() error {
 	of := map[string]func(Past) string{
 		ByDate:    func(p Past) string { return p.Began.Local().Format("2006-01-02 15:04") },
@@ -165,10 +166,35 @@ func (h *History) label() error {
 	if h.By != ByDate {
 		slices.SortStableFunc(h.Runs, func(a, b Past) int { return first[of(a)] - first[of(b)] })
 	}
+	if h.By == ByCommit {
+		h.Runs = inRepository(h.Runs, of)
+	}
 	for _, p := range h.Runs {
 		h.Labels = append(h.Labels, of(p))
 	}
 	return nil
+}
+
+// inRepository puts the runs of commits, which stand beside each other, in the order of the repository.
+func inRepository(runs []Past, label func(Past) string) []Past {
+	type group struct {
+		place int
+		runs  []Past
+	}
+	var groups []group // each of a commit whose place is known, but for the first, with those behind it
+	for i, p := range runs {
+		if last := len(groups) - 1; last >= 0 && (p.Place == 0 || i > 0 && label(runs[i-1]) == label(p)) {
+			groups[last].runs = append(groups[last].runs, p)
+			continue
+		}
+		groups = append(groups, group{p.Place, []Past{p}})
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return a.place - b.place })
+	var out []Past
+	for _, g := range groups {
+		out = append(out, g.runs...)
+	}
+	return out
 }
 
 // collect makes the series of the terms.

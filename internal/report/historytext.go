@@ -62,6 +62,9 @@ func (h History) MarkWords(j history.Judged, m history.Mark) string {
 		text := fmt.Sprintf("suspect from %s on: %s, %s", at, way, size)
 		if c := m.Confirmation; c != nil {
 			text += fmt.Sprintf("; measured again in %s (%s), which cannot tell", plural.Count(c.Blocks, "block"), c.Dir)
+			if c.Why != "" {
+				text += ": " + c.Why
+			}
 		} else {
 			text += "; not confirmed yet"
 		}
@@ -209,6 +212,11 @@ func (h History) Text(w io.Writer) error {
 		if c := s.Command(); !told[c] {
 			told[c] = true
 			wrap(&b, "to confirm: "+c, "  ")
+		}
+	}
+	for _, p := range h.Runs {
+		for _, text := range p.Attempts {
+			wrap(&b, "! failed attempts: "+p.Dir+": "+text, "  ")
 		}
 	}
 	for _, text := range h.LeftOut {
@@ -376,6 +384,7 @@ func (h History) JSON(w io.Writer) error {
 		Began    string   `json:"began"`
 		Versions []string `json:"versions"`
 		Commits  []string `json:"commits"`
+		Attempts []string `json:"failed_attempts,omitempty"`
 	}
 	type point struct {
 		Run    int           `json:"run"` // place in runs, from 0
@@ -434,7 +443,7 @@ func (h History) JSON(w io.Writer) error {
 	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut)}
 	for i, p := range h.Runs {
 		out.Runs = append(out.Runs, run{p.Dir, h.Labels[i], p.Began.Format("2006-01-02T15:04:05.999999999Z07:00"),
-			orEmpty(p.Versions), orEmpty(p.Commits)})
+			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts})
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {

@@ -26,6 +26,7 @@ type Past struct {
 	Treated  string            // a digest of every setting of every treatment
 	Versions []string          // of the stacks, in words
 	Commits  []string          // of the stacks, where they are known
+	Place    int               // of its commits in their repository, the oldest first, from 1; 0: not known
 	Figures  []PastFigure
 	Failed   string    // why it is left out
 	Confirms *Confirms // it is a confirmation, and no run
@@ -33,6 +34,7 @@ type Past struct {
 	Doubts   []string      // about a confirmation
 	Trials   int           // valid ones
 	Took     time.Duration // all trials
+	Attempts []string      // which of them failed for what the programs did, of each treatment
 
 	confidence float64 // of a confirmation's intervals
 }
@@ -77,6 +79,12 @@ func PastOf(r *Report, c *Confirms) Past {
 	if r.Untold() != nil {
 		p.Failed = NoValidTrial
 		return p
+	}
+	for _, t := range r.Treatments {
+		if f := t.faults; f.Attempts > 0 {
+			p.Attempts = append(p.Attempts, fmt.Sprintf("%s: %d of %s failed for what the programs did; the first: %s", t.Name(),
+				f.Attempts, plural.Count(f.Attempts+t.Valid, "attempt"), f.First))
+		}
 	}
 	p.asked(r)
 	machine := r.machine()
@@ -130,6 +138,19 @@ func (p Past) Commit() string {
 		return ""
 	}
 	return p.Commits[0]
+}
+
+// Interrupted counts the trials that are valid and those that are wanted, where some were never measured, or not to the
+// end; 0, 0: none is left.
+func (r *Report) Interrupted() (valid, wanted int) {
+	left := 0
+	for _, t := range r.Treatments {
+		valid, wanted, left = valid+t.Valid, wanted+t.Wanted, left+t.unrun
+	}
+	if left == 0 {
+		return 0, 0
+	}
+	return valid, wanted
 }
 
 // unfinished counts the trials that are valid and those that are wanted, while the lab has some left to

@@ -68,6 +68,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	}
 	r.lostInBlocks(recorded, attempts)
 	r.doubtEnded()
+	r.doubtFaults(recorded, attempts)
 	r.sayJoint(noted)
 	r.doubtRamps(noted)
 	r.doubtModelledBytes(noted)

@@ -29,7 +29,9 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 	if out.Repetition, err = advise.Repeat(like.Series(), again.Series(), confidence, margin); err != nil {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
 	}
-	out.Lost = advise.Losses(like.Attempts(), again.Attempts(), confidence)
+	out.Lost = slices.DeleteFunc(advise.Losses(like.Attempts(), again.Attempts(), confidence), func(l advise.Loss) bool {
+		return l.Verdict() == stat.Contradicted
+	})
 	out.Failed = advise.FailuresDiffer(like.Attempts(), again.Attempts(), confidence)
 	if was, is := like.replications(), again.replications(); is < was {
 		out.Fewer = fmt.Sprintf("%s, %d in the earlier results: intervals are wider, so more figures are "+
@@ -77,7 +79,7 @@ func (c Repeated) Text(w io.Writer) error {
 		if l.Unrun > 0 {
 			better = ", so the whole does not agree"
 		}
-		wrap(&b, "! lost trials: "+l.String()+better, "  ")
+		wrap(&b, "! "+l.Kind()+": "+l.String()+better, "  ")
 	}
 	for _, f := range c.Failed {
 		not := "so the whole does not agree"

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
@@ -81,6 +82,7 @@ type Treatment struct {
 	timers    []float64          // s, from where on the timer is at which round trips of each gather; 0: none
 	lost      map[int]stat.Share // of the requests, by block: see lostInBlocks
 	ended     map[int]int        // attempts that took longer than a trial may, by block
+	faults    advise.Faults      // attempts that do not count for what its programs did
 	drift     float64            // RTT of the last third of a trial over that of its first; 0: they do not differ
 	recovered [2]int             // trials whose devices recovered, of those with an outage
 }

@@ -124,7 +124,8 @@ func (r *Report) Attempts() []advise.Attempts {
 	var out []advise.Attempts
 	for i, t := range r.Treatments {
 		a := advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
-			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Recovered: t.recovered}
+			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Recovered: t.recovered,
+			Faults: t.faults}
 		for _, c := range r.Cells {
 			if c.Treatment == i {
 				a.Waiting = max(a.Waiting, c.Waiting)
@@ -269,6 +270,26 @@ func SetupDifferences(old, new *Report) []string {
 	return slices.Compact(out)
 }
 
+// askedOf are the settings that say what is asked of a service, and how much.
+var askedOf = []string{"service", "n", "size", "request", "concurrency", "rate", "arrival", "devices", "period",
+	"jitter", "phase", "ramp", "observe", "nat", "outage", "mix", "driven_from"}
+
+// LoadDifferences say how two results are of different loads, or of different studies, if anything that these set
+// differs: a difference of their figures is then none of two versions. Nil: they are not.
+func LoadDifferences(old, new *Report) []string {
+	var out []string
+	keys := changed(old, new)
+	if a, b := old.Study.Name, new.Study.Name; a != b && len(keys) > 0 {
+		out = append(out, fmt.Sprintf("study: %s before, %s now", a, b))
+	}
+	for _, k := range sortedKeys(keys) {
+		if root, _, _ := strings.Cut(k, "."); slices.Contains(askedOf, root) {
+			out = append(out, fmt.Sprintf("%s: %s before, %s now", k, orNone(keys[k][0]), orNone(keys[k][1])))
+		}
+	}
+	return out
+}
+
 // besideSettings are what a study says of all its trials, beside its settings, and what changes its figures.
 func (r *Report) besideSettings() map[string]string {
 	y := r.Study
@@ -334,7 +355,12 @@ func changed(old, new *Report) map[string][2]string {
 			keys[o.Path] = k
 		}
 	}
-	maps.DeleteFunc(keys, func(_ string, v [2]string) bool { return v[0] == v[1] })
+	maps.DeleteFunc(keys, func(k string, v [2]string) bool {
+		// besideSettings says what of these changes figures; how often is measured makes them surer
+		root, _, _ := strings.Cut(k, ".")
+		return v[0] == v[1] || slices.Contains([]string{"design", "failures", "pin", "question", "responses", "retries",
+			"time", "timeouts"}, root)
+	})
 	maps.DeleteFunc(keys, func(k string, v [2]string) bool { // part of a setting whose difference is said as a whole
 		whole, _, part := strings.Cut(k, ".")
 		_, said := keys[whole]

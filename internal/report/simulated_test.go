@@ -52,6 +52,7 @@ type world struct {
 	unrun   func(at map[string]string, block int) bool            // the run was interrupted before it; nil: before none
 	refused func(at map[string]string, block int) []store.Quality // what is noted of a first, invalid attempt; nil: none
 	ended   func(at map[string]string, block int) int             // attempts that timeouts.trial ended; nil: none
+	failed  func(at map[string]string, block int) []string        // why attempts before the valid one failed; nil: none
 }
 
 func (w world) write(t testing.TB, file string) string {
@@ -98,6 +99,17 @@ func (w world) write(t testing.TB, file string) string {
 		}
 		if w.refused != nil {
 			w.refuse(t, st, trial.ID, w.refused(at, trial.Block))
+		}
+		if w.failed != nil {
+			for _, why := range w.failed(at, trial.Block) {
+				a, err := st.BeginOn(trial.ID, on)
+				if err == nil {
+					err = a.Invalidate(why, "", nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		if w.ended != nil {
 			for range w.ended(at, trial.Block) {

@@ -24,6 +24,8 @@ func (c Compared) whyUndecided() string {
 			switch {
 			case l.Recovered:
 				what = "devices recovered in fewer trials, but "
+			case l.Retried:
+				what = "more attempts failed than before, but "
 			case l.Unrun > 0:
 				what = "of a treatment no trial was run yet; "
 			}

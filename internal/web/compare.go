@@ -145,7 +145,7 @@ func (s *Server) against(base, h *held, all bool) comparison {
 		out.Differences = append(out.Differences, clipped(text))
 	}
 	for _, l := range c.Lost {
-		out.Lost = append(out.Lost, "lost trials: "+l.String())
+		out.Lost = append(out.Lost, l.Kind()+": "+l.String())
 	}
 	for _, f := range c.Failed {
 		if text := "failures: " + f.String(); f.Verdict != stat.Contradicted {

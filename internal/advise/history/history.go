@@ -64,6 +64,7 @@ type Confirmation struct {
 	Ratio     stat.Comparison // new over old, of blocks
 	Dir       string          // results
 	Blocks    int
+	Why       string // nobody can tell; empty: the doubts of the whole say so
 }
 
 // A Kind says what a mark stands for.
