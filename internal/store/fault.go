@@ -1,9 +1,10 @@
 package store
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/lazy"
 )
 
 // FaultSteps are the steps of a trial at which an attempt fails for what the programs under test do, and not for what
@@ -31,10 +32,10 @@ func (a AttemptState) IsFault() bool {
 }
 
 // late is in the reasons of attempts that ended as something took too long.
-var late = regexp.MustCompile(`\bwithin\b|\bin time\b|timed out|timeout`)
+var late = lazy.Regexp(`\bwithin\b|\bin time\b|timed out|timeout`)
 
 // MayBeLate reports whether an attempt may have failed since programs waited for a CPU.
-func (a AttemptState) MayBeLate() bool { return late.MatchString(a.Reason) }
+func (a AttemptState) MayBeLate() bool { return late().MatchString(a.Reason) }
 
 // Why is the reason of an attempt without its place: the number of the trial, the step, and the log.
 func (a AttemptState) Why() string {
