@@ -17,6 +17,8 @@ type Idle struct {
 	// Slow is how many times larger the variance of a mean is than independent readings would make it, since the
 	// power has beats that are longer than a reading; up to 1: none are seen.
 	Slow float64
+	// Slope is that of a line through it, W/s, which is off by up to SlopeErr in 95 of 100 cases. 0: it is not known.
+	Slope, SlopeErr float64
 }
 
 // slowNoise is the standard deviation of independent readings whose means vary as these do, W.
@@ -53,6 +55,7 @@ func (t Trace) MeasureIdle(windows ...Window) ([]Idle, error) {
 	for k := range idle {
 		idle[k].Noise, idle[k].Slow = noise, slow
 	}
+	t.findSlopes(idle, readings)
 	return idle, nil
 }
 
@@ -124,6 +127,8 @@ type base struct {
 	moved float64 // W, by how much the idle behind the trial is above the one before
 	noise float64 // W, standard error of that
 
+	unknown float64 // W, of moved, what the slopes of both idles do not explain
+
 	hidden float64 // W, what the meter's steps may hide
 }
 
@@ -140,16 +145,29 @@ func baseOf(w Window, idle []Idle) base {
 		share = min(1, max(0, float64(w.middle()-before.middle())/float64(apart)))
 	}
 	b.moved, b.noise = behind.Power-before.Power, math.Hypot(before.stdErr(), behind.stdErr())
+	b.unknown = unexplained(before, behind)
 	b.Power += share * b.moved
 	b.err = math.Hypot((1-share)*before.stdErr(), share*behind.stdErr())
 	b.Noise, b.Slow = max(before.Noise, behind.Noise), max(before.Slow, behind.Slow)
 	return b
 }
 
-// unknown is the standard error of the base that stems from its moving, W: it may have stepped at any instant of the
-// trial, and a uniform distribution as wide as the move has the standard deviation moved / √12. Twice as much holds
-// whatever the base did from one idle to the other, if it went only one way: that is off by half of the move at most.
-func (b base) unknown() float64 { return math.Abs(b.moved) / math.Sqrt(12) }
+// unexplained is how much of the move from one idle to another may be a step, W: all of it, unless both rise by
+// themselves as they would if it were even, as far as their noise shows that.
+func unexplained(before, behind Idle) float64 {
+	moved, apart := math.Abs(behind.Power-before.Power), (behind.middle() - before.middle()).Seconds()
+	if !(before.SlopeErr > 0 && behind.SlopeErr > 0) {
+		return moved
+	}
+	rise := (behind.Power - before.Power) / apart
+	left := max(math.Abs(rise-before.Slope), math.Abs(rise-behind.Slope))
+	return min(moved, apart*math.Hypot(left, max(before.SlopeErr, behind.SlopeErr)))
+}
+
+// movedErr is the standard error of the base that stems from its moving, W: what is not explained may have been a step
+// at any instant of the trial, and a uniform distribution as wide has the standard deviation unknown / √12. Twice as
+// much holds whatever the base did from one idle to the other, if it went only one way: that is off by half of it.
+func (b base) movedErr() float64 { return b.unknown / math.Sqrt(12) }
 
 // clipped. Equation: E = Σ Pk · overlap(k, window).
 func clipped(t Trace, w Window) (TrialEnergy, error) {
@@ -260,6 +278,7 @@ func excess(t Trace, w Window, idle base) (TrialEnergy, error) {
 	r := TrialEnergy{Window: w, Idle: idle.Power, Method: Excess}
 	rounding := t.rounding(wide, idle.Idle)
 	idle.moved = told(idle.moved, 2*rounding/wide.Length().Seconds())
+	idle.unknown = min(idle.unknown, math.Abs(idle.moved))
 	r.Moved = idle.moved * w.Length().Seconds()
 	r.Net = told(sum-idle.Power*wide.Length().Seconds(), rounding)
 	least, most := t.allowed(w)
@@ -273,7 +292,7 @@ func excess(t Trace, w Window, idle base) (TrialEnergy, error) {
 	}
 	r.Unseen.Net = rounding + 2*coarse + outside
 	r.Error = math.Hypot(t.netError(idle.slowNoise(), idle.err, step, wide.Length()), rounding) + 2*coarse
-	moved := 2 * idle.unknown() * wide.Length().Seconds()
+	moved := 2 * idle.movedErr() * wide.Length().Seconds()
 	r.NetError = math.Hypot(r.Error, moved)
 	if r.Net >= -r.NetError && r.Error > 0.02*math.Abs(r.Net) {
 		r.Doubts = append(r.Doubts, doubt("coarse",
