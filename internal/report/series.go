@@ -156,6 +156,7 @@ func (r *Report) Doubts() []string {
 // that works as it stands, but for what is written in capitals.
 func Interleave(old, new *Report) string {
 	keys := changed(old, new)
+	maps.DeleteFunc(keys, func(k string, _ [2]string) bool { return k == "design.replications" })
 	switch {
 	case old.Study.OfVersions() || new.Study.OfVersions():
 		return "measure both versions once more in one study, on a quieter machine: " + new.VersionsAgain(new.Dir)
@@ -356,10 +357,8 @@ func changed(old, new *Report) map[string][2]string {
 		}
 	}
 	maps.DeleteFunc(keys, func(k string, v [2]string) bool {
-		// besideSettings says what of these changes figures; how often is measured makes them surer
-		root, _, _ := strings.Cut(k, ".")
-		return v[0] == v[1] || slices.Contains([]string{"design", "failures", "pin", "question", "responses", "retries",
-			"time", "timeouts"}, root)
+		// what only one --set names is in the other's file, too: besideSettings says what of it changes figures
+		return v[0] == v[1] || ofTrials(k) && (v[0] == "" || v[1] == "")
 	})
 	maps.DeleteFunc(keys, func(k string, v [2]string) bool { // part of a setting whose difference is said as a whole
 		whole, _, part := strings.Cut(k, ".")
@@ -367,6 +366,13 @@ func changed(old, new *Report) map[string][2]string {
 		return part && said && (v[0] == "" || v[1] == "")
 	})
 	return keys
+}
+
+// ofTrials reports whether an override is of how trials are made and counted, and no setting of a treatment.
+func ofTrials(key string) bool {
+	root, _, _ := strings.Cut(key, ".")
+	return slices.Contains([]string{"design", "failures", "pin", "question", "responses", "retries", "time", "timeouts"},
+		root)
 }
 
 func orNone(s string) string {
