@@ -29,7 +29,7 @@ const trackerPrefix = "edgegauge-tracker-"
 // newTracker makes a tracker below this process's own group, and ends and removes
 // those that labs that are gone have left.
 func newTracker() tracker {
-	own, err := os.ReadFile("/proc/self/cgroup")
+	own, err := kernel.ReadProc("/proc/self/cgroup")
 	if err != nil {
 		return ""
 	}
@@ -61,7 +61,7 @@ func trackerBases(root string, own []byte) (bases []string) {
 		case "":
 			for _, mount := range []string{filepath.Join(root, "unified"), root} {
 				base := filepath.Join(mount, f[2])
-				given, err := os.ReadFile(filepath.Join(base, "cgroup.subtree_control"))
+				given, err := kernel.ReadProc(filepath.Join(base, "cgroup.subtree_control"))
 				if err == nil && len(bytes.TrimSpace(given)) == 0 {
 					bases = append([]string{base}, bases...) // first, since a program can be born there: see bear
 				}
@@ -101,7 +101,7 @@ func (t tracker) pids() (pids []int) {
 	if t == "" {
 		return nil
 	}
-	b, _ := os.ReadFile(filepath.Join(string(t), "cgroup.procs"))
+	b, _ := kernel.ReadProc(filepath.Join(string(t), "cgroup.procs"))
 	for _, f := range bytes.Fields(b) {
 		if pid, err := strconv.Atoi(string(f)); err == nil && pid > 0 { // 0: of another PID namespace
 			pids = append(pids, pid)
@@ -116,7 +116,7 @@ func (t tracker) spent() (_ time.Duration, ok bool) {
 	if t == "" {
 		return 0, false
 	}
-	b, _ := os.ReadFile(filepath.Join(string(t), "cpu.stat"))
+	b, _ := kernel.ReadProc(filepath.Join(string(t), "cpu.stat"))
 	for line := range bytes.Lines(b) {
 		if f := bytes.Fields(line); len(f) == 2 && string(f[0]) == "usage_usec" {
 			us, err := strconv.ParseInt(string(f[1]), 10, 64)
@@ -147,7 +147,7 @@ func (t tracker) killAll() {
 // than their parent takes to hear of their end; what stays, a later lab sweeps.
 func (t tracker) remove() {
 	for range 500 { // on a busy machine those that were killed are long in ending
-		if t == "" || !errors.Is(os.Remove(string(t)), unix.EBUSY) {
+		if t == "" || !errors.Is(unix.Rmdir(string(t)), unix.EBUSY) {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)

@@ -100,7 +100,7 @@ func parseUsagePerCPU(b []byte) map[int]int64 {
 type cpuTicks struct{ idle, stolen int64 }
 
 func readTicks() map[int]cpuTicks {
-	b, err := os.ReadFile("/proc/stat")
+	b, err := ReadProc("/proc/stat")
 	if err != nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ const Tick = 10 * time.Millisecond
 // ReadProcess reads /proc/PID/stat. The error is fs.ErrNotExist, or ESRCH, if
 // there is no such process.
 func ReadProcess(pid int) (Process, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	b, err := ReadProc(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return Process{}, err
 	}
@@ -110,7 +110,7 @@ func childrenOf(pid int) (children []int, ok bool) {
 	dir := fmt.Sprintf("/proc/%d/task/", pid)
 	threads, _ := os.ReadDir(dir) // none: it has ended
 	for _, t := range threads {
-		b, err := os.ReadFile(dir + t.Name() + "/children")
+		b, err := ReadProc(dir + t.Name() + "/children")
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, err := os.Stat(dir + t.Name()); err == nil {
 				return nil, false
@@ -170,7 +170,7 @@ func Monotonic() time.Duration {
 // BootID is random, and the same from one start of the machine to the next (random(4)); empty: the
 // kernel does not say.
 func BootID() string {
-	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	b, _ := ReadProc("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))
 }
 
@@ -197,7 +197,7 @@ func ThreadWaiting() time.Duration {
 }
 
 func readWaiting(schedstat string) (time.Duration, bool) {
-	b, err := os.ReadFile(schedstat)
+	b, err := ReadProc(schedstat)
 	if err != nil {
 		return 0, false
 	}
@@ -213,7 +213,7 @@ func readWaiting(schedstat string) (time.Duration, bool) {
 // per CPU, since it started: the field "steal" of /proc/stat, in steps of 10 ms
 // shared by all CPUs. 0 on a machine of its own.
 func Stolen() time.Duration {
-	b, err := os.ReadFile("/proc/stat")
+	b, err := ReadProc("/proc/stat")
 	if err != nil {
 		return 0
 	}
@@ -243,7 +243,7 @@ type Status []byte
 
 // ReadStatus reads /proc/PID/status.
 func ReadStatus(pid int) Status {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	b, _ := ReadProc(fmt.Sprintf("/proc/%d/status", pid))
 	return b
 }
 

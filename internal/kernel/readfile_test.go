@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,5 +44,28 @@ func TestReadFileEnds(t *testing.T) {
 	go func() { w.WriteString("late"); w.Close() }()
 	if b, err := ReadFile(fmt.Sprintf("/dev/fd/%d", r.Fd()), 100); string(b) != "late" || err != nil {
 		t.Errorf("a pipe: %q, %v", b, err)
+	}
+}
+
+// A file of any size is read whole, and one that is not there is an error by which callers know that a process is gone.
+func TestReadProcReadsAll(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	for _, size := range []int{0, 1, 4<<10 - 1, 4 << 10, 4<<10 + 1, 8 << 10, 300_001} {
+		want := make([]byte, size)
+		for i := range want {
+			want[i] = byte(i % 251)
+		}
+		if err := os.WriteFile(file, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadProc(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d B: got %d B, %v", size, len(got), err)
+		}
+	}
+	if _, err := ReadProc(file + "-gone"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if b, err := ReadProc("/proc/self/stat"); err != nil || !bytes.HasSuffix(b, []byte("\n")) {
+		t.Errorf("/proc/self/stat: %q, %v", b, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 )
@@ -20,7 +19,7 @@ type TCPCounters struct {
 // there is no such process, or the kernel does not say.
 func ReadTCPCounters(pid int) (TCPCounters, error) {
 	path := fmt.Sprintf("/proc/%d/net/snmp", pid)
-	b, err := os.ReadFile(path)
+	b, err := ReadProc(path)
 	if err != nil {
 		return TCPCounters{}, err
 	}
