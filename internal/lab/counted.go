@@ -121,10 +121,11 @@ func (in *inside) job(message stack.Message) ([]byte, []device.File, error) {
 	if err != nil {
 		return nil, nil, labFault(err)
 	}
+	t.conversation.asked = t.recordedRun(stack.WarmUp{})
 	j := guest.Job{
 		Seed: t.seed(), Serve: t.serve(Loopback(t.setup.IP), message, serverKeys, "", t.setup.Sensor),
 		Call: t.call("", message, clientKeys),
-		Run:  t.recordedRun(stack.WarmUp{}), Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
+		Run:  t.conversation.asked, Ready: t.lab.Plan.Study.Timeouts.Ready, Limit: t.lab.Plan.Study.Timeouts.Trial,
 		Keeps: connectionsAsked(t.setup) > 0,
 	}
 	if run, wanted := t.warmUpRun(); wanted {
@@ -207,7 +208,7 @@ func (in *inside) readRecords(ctx context.Context) error {
 	t := in.trial
 	c := stack.NewConn(io.Discard, withoutDeadline{in.records})
 	for side := range sides {
-		k := t.records.recorder(side)
+		k := t.records.recorder(side, t.conversation.asked)
 		k.sums.check.elapsed = func() time.Duration { return in.outcome.Elapsed }
 		err := in.side(ctx, c, k)
 		if err = cmp.Or(err, k.finish()); err != nil {

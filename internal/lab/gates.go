@@ -27,11 +27,11 @@ func (e *evidence) gates() []func() string {
 	case e.devices != nil:
 		return e.gatesOfDevices()
 	case existing(e.setup):
-		return []func() string{e.togetherBegun, e.counts, e.possible, e.answers, e.warm, e.accounts, e.littlesLaw,
-			e.driver, e.onTime, e.stalled}
+		return []func() string{e.togetherBegun, e.counts, e.possible, e.answers, e.scheduled, e.warm, e.accounts,
+			e.littlesLaw, e.driver, e.onTime, e.stalled}
 	}
-	return []func() string{e.togetherBegun, e.counts, e.possible, e.answers, e.warm, e.accounts, e.bytes, e.littlesLaw,
-		e.driver, e.onTime, e.stalled}
+	return []func() string{e.togetherBegun, e.counts, e.possible, e.answers, e.scheduled, e.warm, e.accounts, e.bytes,
+		e.littlesLaw, e.driver, e.onTime, e.stalled}
 }
 
 // gatesOfDevices judge a trial of many devices. Failed requests are what it measures, unless the study bounds them;

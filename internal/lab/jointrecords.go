@@ -26,6 +26,9 @@ func (s *jointSink) Record(x measure.Exchange) error {
 		if l := s.recorder.records.late; l != nil {
 			l.anew()
 		}
+		if of := s.recorder.records.schedule; of != nil {
+			of.anew(s.shift, s.base)
+		}
 	}
 	s.n++
 	s.last = max(s.last, x.Done)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -66,11 +67,11 @@ func TestWhoseLatenessIsJudged(t *testing.T) {
 		if got := r.mostLate(); got != tt.want {
 			t.Errorf("%s: %v, not %v", tt.what, got, tt.want)
 		}
-		r.recorder(atServer)
+		r.recorder(atServer, stack.Run{})
 		if r.late != nil {
 			t.Errorf("%s: the server's records are judged", tt.what)
 		}
-		if r.recorder(atClient); (r.late == nil) != (tt.rate == 0) || r.late != nil && r.late.limit != tt.want {
+		if r.recorder(atClient, stack.Run{}); (r.late == nil) != (tt.rate == 0) || r.late != nil && r.late.limit != tt.want {
 			t.Errorf("%s: judged: %+v", tt.what, r.late)
 		}
 	}

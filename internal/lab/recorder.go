@@ -77,6 +77,9 @@ func (k *recorder) Record(x measure.Exchange) error {
 	if l := k.records.late; l != nil && k.side == atClient {
 		l.Add(x)
 	}
+	if s := k.records.schedule; s != nil && k.side == atClient {
+		s.add(x)
+	}
 	if k.batch = append(k.batch, x); len(k.batch) < cap(k.batch) {
 		return nil
 	}

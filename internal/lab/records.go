@@ -23,10 +23,12 @@ type tallies struct {
 	sides [2]accumulator
 	ends  [2]stack.End // what the programs said at the end of their records
 	late  *Lateness    // of the client under open load; nil: the load is none
+	// schedule is that of a client under open load; nil: the load is none, or is of many devices.
+	schedule *schedule
 }
 
 // recorder is that of one side, whose run begins now.
-func (r *records) recorder(side int) *recorder {
+func (r *records) recorder(side int, run stack.Run) *recorder {
 	began := time.Now()
 	k := &recorder{records: r, side: side, sums: &r.sides[side]}
 	k.sums.blind = r.setup.Options["hooks"] == "off" || existing(r.setup)
@@ -35,6 +37,9 @@ func (r *records) recorder(side int) *recorder {
 	k.sums.check.unnumbered = k.sums.blind && side == atServer
 	if side == atClient && r.setup.Rate > 0 {
 		r.late = NewLateness(r.setup.Concurrency, r.mostLate())
+	}
+	if side == atClient && !populated(r.setup) {
+		r.schedule = newSchedule(run)
 	}
 	k.sums.check.elapsed = func() time.Duration { return time.Since(began) }
 	r.recorders = append(r.recorders, k)

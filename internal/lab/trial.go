@@ -278,12 +278,12 @@ func (t *trialRunner) measure(ctx context.Context) error {
 	defer t.connections.counting.Wait()
 	session := t.programs.session
 	session.RunEnded = func() error { return ends.of(ctx) }
-	client, server := t.records.recorder(atClient), t.records.recorder(atServer)
+	c := &t.conversation
+	c.asked = t.recordedRun(c.warmUp)
+	client, server := t.records.recorder(atClient, c.asked), t.records.recorder(atServer, c.asked)
 	stalls := watchForStalls()
 	defer func() { t.surroundings.stall = stalls.stop() }()
 	var err error
-	c := &t.conversation
-	c.asked = t.recordedRun(c.warmUp)
 	if t.setup.Joint() {
 		if c.run, err = t.joint.measure(ctx, c.asked, client, server, ends); err == nil {
 			t.joint.addUsage(&t.usage)

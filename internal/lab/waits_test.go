@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -86,7 +87,7 @@ func TestWaitsAreNoted(t *testing.T) {
 	for _, device := range []string{"local", "constrained-10"} {
 		setup := &study.Setup{Rate: 100, Concurrency: 1, Client: study.Side{Device: device}}
 		kept := records{task: newTask(&Lab{}, study.Trial{Setup: setup})}
-		kept.recorder(atClient)
+		kept.recorder(atClient, stack.Run{})
 		r := evidence{setup: setup, tallies: &kept.tallies, findings: new(findings)}
 		for _, x := range served(400, 1, 10*time.Millisecond, 0, func(int) time.Duration { return 44 * time.Millisecond }) {
 			r.late.Add(x)
