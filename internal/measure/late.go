@@ -3,8 +3,8 @@ package measure
 import "edgegauge.example/edgegauge/internal/lazy"
 
 // Late reports whether a request failed since it had no answer in time, in the words of its client: those of the
-// drivers, stacks and languages here. That is what waiting for a CPU can do, a refused connection included, as of a full
-// queue. A status, a wrong answer, an answer that breaks off, and any words that are not known are no such thing.
+// drivers, stacks and languages here. That is what waiting for a CPU can do, a refused connection included, as of a
+// full queue. A status, a wrong answer, one that breaks off, and any words that are not known are no such thing.
 func Late(failure string) bool { return late().MatchString(failure) && !answers().MatchString(failure) }
 
 var (
