@@ -155,6 +155,7 @@ type figures struct {
 	rtt, response []int64
 	out, in       int64
 	sent, failed  int
+	late          int           // of those that failed, the ones without an answer in time
 	last          time.Duration // when the last answer came
 	scheduled     time.Duration // how long requests at a rate were to take
 	why           string
@@ -335,6 +336,9 @@ func (x *figures) add(e measure.Exchange) error {
 	}
 	if e.Failure != "" {
 		x.failed++
+		if measure.Late(e.Failure) {
+			x.late++
+		}
 		if x.why == "" {
 			x.why = e.Failure
 		}

@@ -10,6 +10,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/drive"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
@@ -86,5 +87,47 @@ func TestProbeSaysOfWhomItsTimesAre(t *testing.T) {
 		if strings.Count(text, "Times and the response body are of the 200 of 206 requests that were answered") != want {
 			t.Errorf("%d failed of each run: %s", failed, text)
 		}
+	}
+}
+
+// A driver that waited for a CPU explains requests without an answer in time, and no others; of a file that does not
+// say how they failed it may explain all.
+func TestWaitingExplainsLateRequestsOfProbes(t *testing.T) {
+	probed := func(failed int, late *int) probeReport {
+		p := probeReport{URL: "http://h/"}
+		times := slices.Repeat([]int64{1e6}, 200)
+		body := 1.0
+		for i := range 8 {
+			times[0] += int64(1e3 * i)
+			p.PerRun = append(p.PerRun, probeRun{Requests: 200, Failures: failed, Late: late, Waiting: 0.3, RequestBody: 1,
+				RTT: withinOf(times[:200-failed], failed), ResponseTime: withinOf(times[:200-failed], failed), ResponseBody: &body,
+				Answers: 1})
+			p.Requests, p.Failures = p.Requests+200, p.Failures+failed
+		}
+		return p
+	}
+	zero, all := 0, 20
+	for what, tt := range map[string]struct {
+		late *int
+		want stat.Verdict
+	}{"errors": {&zero, stat.Confirmed}, "late": {&all, stat.Undecided}, "nobody knows": {nil, stat.Undecided}} {
+		c, err := compareProbes("old", "new", probed(0, &zero), probed(20, tt.late), nil, compareFlags{margin: 0.05})
+		if err != nil || c.Verdict() != tt.want {
+			t.Errorf("%s: got %s, %v", what, c.Verdict(), err)
+		}
+	}
+	x := figures{}
+	for _, why := range []string{"status 500", "no response within 5s", ""} {
+		if err := x.add(measure.Exchange{Failure: why, Done: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x.failed != 2 || x.late != 1 {
+		t.Errorf("got %d, %d late", x.failed, x.late)
+	}
+	if p := probed(20, &all); !p.possible() {
+		t.Error("a possible file is not read")
+	} else if all = 21; p.possible() {
+		t.Error("more requests were late than failed")
 	}
 }

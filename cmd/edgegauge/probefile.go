@@ -59,6 +59,7 @@ type probeLoad struct {
 type probeRun struct {
 	Requests     int      `json:"requests"` // 0: an earlier edgegauge wrote it
 	Failures     int      `json:"failures"`
+	Late         *int     `json:"failures_late"` // without an answer in time; null: an earlier edgegauge wrote it
 	RTT          *within  `json:"rtt"`
 	ResponseTime *within  `json:"response_time"`
 	RequestBody  float64  `json:"request_body"`
@@ -170,6 +171,9 @@ func readProbeOrNone(path string) (*probeReport, error) {
 func (p probeReport) possible() bool {
 	counts := func(failures, requests int) bool { return 0 <= failures && failures <= requests }
 	for _, r := range p.PerRun {
+		if r.Late != nil && !counts(*r.Late, r.Failures) {
+			return false
+		}
 		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) ||
 			(r.RTT == nil) != (r.ResponseBody == nil) {
 			return false
@@ -195,6 +199,22 @@ func (p probeReport) failures() []stat.Share {
 		return []stat.Share{{Hits: p.Failures, N: p.Requests}}
 	}
 	return out
+}
+
+// attempts are the requests of each run that failed, and how long the driver waited for a CPU, in the words of advise.
+func (p probeReport) attempts() advise.Attempts {
+	a := advise.Attempts{Failed: p.failures()}
+	var waits []float64
+	late := []int{}
+	for _, r := range p.PerRun {
+		if waits = append(waits, r.Waiting); r.Late != nil {
+			late = append(late, *r.Late)
+		}
+	}
+	if a.Waiting = middle(waits); len(late) == len(a.Failed) {
+		a.Late = late
+	}
+	return a
 }
 
 // series are a probe's responses, a run being a trial. Runs without an answer have none.
@@ -261,7 +281,7 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 	}
 	var failed []advise.Failures
 	if !f.lost {
-		failed = append(failed, advise.JudgeFailures(old.failures(), new.failures(), f.confidence))
+		failed = append(failed, advise.JudgeFailures(old.attempts(), new.attempts(), f.confidence))
 	}
 	if new.answered() == 0 {
 		out.Failed = failed

@@ -55,6 +55,9 @@ type TrialSummary struct {
 	// AllMedian and AllP95 are those of all requests, of which the ones that failed count as the slowest: +Inf where it is
 	// one of them, NaN where nobody knows. 0: as those of the answered ones.
 	AllMedian, AllP95 float64
+	// Late is, of a share of requests that failed, that of the ones without an answer in time, or of all, where nobody
+	// knows: waiting for a CPU may have made these, and no others.
+	Late float64
 }
 
 // starvedFrom is the wait for a CPU, in s for each s of the run, from which
@@ -226,6 +229,16 @@ func blocks(a, b Series, figure string) (xs, ys []float64, err error) {
 // constant reports whether all values are one.
 func constant(xs []float64) bool {
 	return !slices.ContainsFunc(xs, func(x float64) bool { return x != xs[0] })
+}
+
+// withoutLate is the series of what failed without the requests that waiting for a CPU may have made late.
+func (s Series) withoutLate() Series {
+	s.Trials = slices.Clone(s.Trials)
+	for i := range s.Trials {
+		s.Trials[i].Mean -= s.Trials[i].Late
+		s.Trials[i].Median = s.Trials[i].Mean
+	}
+	return s
 }
 
 func mean(xs []float64) float64 {

@@ -65,7 +65,8 @@ type Part struct {
 	Excluded float64 // p of the contrary
 	// Tail says that it need not exclude the condition beyond doubt: it does where its estimate
 	// is on the good side. It is known too roughly for more.
-	Tail bool
+	Tail    bool
+	Unknown string // why it has no ratio, where the old results have the figure; empty: it has one
 }
 
 // The names of parts that are treated apart.
@@ -249,6 +250,10 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		Figure: figure, PHolm: math.NaN(), Change: Unknown,
 		Trials: [2]int{len(old.Trials), len(new.Trials)}, Old: math.NaN(), New: math.NaN(), Ratio: none(), MeanRatio: none(),
 		Allowance: Allowance(old.Waiting, new.Waiting), exact: old.exact() && new.exact()}
+	waited := c.Allowance > 1
+	if new.Response == "failed_share" { // a wait makes no more of what failed at once, however long it is
+		c.Allowance = 1
+	}
 	a, err := old.values(figure)
 	if err != nil {
 		c.Doubt = "old: " + err.Error()
@@ -280,12 +285,20 @@ func contrast(old, new Series, figure string, confidence float64) Contrast {
 		(constant(a) && constant(b) && c.Old == c.New || paired && slices.Equal(a, b)) {
 		c.Change = Same
 	}
+	if z := lateZeros(old, new, figure); waited && z != nil && c.Change != Same {
+		z.paired, c.zeros = paired, z
+		c.Warnings = append(c.Warnings, fmt.Sprintf("programs waited for a CPU (%.2g s of each second before, %.2g now), "+
+			"which may have made requests late: those that failed for want of an answer in time prove nothing", old.Waiting,
+			new.Waiting))
+		return c
+	}
 	if c.Ratio, err = ratio(b, a, confidence); err != nil {
 		c.Ratio = none()
 		switch {
 		case c.Change == Same:
 		case errors.Is(err, stat.ErrSign) && slices.Min(a) >= 0 && slices.Min(b) >= 0:
-			c.zeros = &zeros{old: a, new: b, paired: paired, unseen: [2]float64{new.Unseen, old.Unseen}}
+			c.zeros = &zeros{old: a, new: b, leastOld: a, leastNew: b, paired: paired,
+				unseen: [2]float64{new.Unseen, old.Unseen}}
 			c.Warnings = append(c.Warnings, "it is 0 in some trials, so means are compared, and no logarithms")
 		default:
 			c.Doubt = stat.NameSides(err, "new", "old").Error()
@@ -434,9 +447,8 @@ func judgeConditions(old, new []Series, conditions []Condition, confidence float
 			o := Outcome{Condition: k, Contrast: contrast(a, b, k.Figure, confidence), Verdict: stat.Undecided,
 				idle: math.NaN()}
 			o.test(a, b, confidence)
-			if o.Contrast.Allowance > 1 {
-				quiet := Outcome{Condition: k, Contrast: o.Contrast}
-				quiet.Contrast.Allowance = 1
+			if o.Contrast.Waits() {
+				quiet := Outcome{Condition: k, Contrast: o.Contrast.idle()}
 				quiet.test(a, b, confidence)
 				o.idle = quiet.p(alpha)
 			}

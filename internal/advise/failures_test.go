@@ -37,7 +37,7 @@ func TestJudgeFailures(t *testing.T) {
 		{"all of three requests", shares(3, 0), shares(3, 3), stat.Confirmed},
 		{"nothing failed", shares(10, 0), shares(10, 0), stat.Contradicted},
 	} {
-		if got := JudgeFailures(tt.old, tt.new, 0.95); got.Verdict != tt.want {
+		if got := JudgeFailures(Attempts{Failed: tt.old}, Attempts{Failed: tt.new}, 0.95); got.Verdict != tt.want {
 			t.Errorf("%s: got %s (%s), want %s", tt.what, got.Verdict, got, tt.want)
 		}
 	}
@@ -77,7 +77,8 @@ func TestJudgeFailuresOfEquals(t *testing.T) {
 			for range tt.runs {
 				a, b = append(a, tt.draw()), append(b, tt.draw())
 			}
-			if JudgeFailures(shares(100, a...), shares(100, b...), 0.95).Verdict == stat.Confirmed {
+			before, now := attempts("", shares(100, a...)...), attempts("", shares(100, b...)...)
+			if JudgeFailures(before, now, 0.95).Verdict == stat.Confirmed {
 				worse++
 			}
 		}
@@ -211,6 +212,153 @@ func TestFailuresOfTrialsOfEquals(t *testing.T) {
 		}
 		if t.Logf("from %g: found %d of %d", from, found, repeats); found < 9*repeats/10 {
 			t.Errorf("10 %% more than %g: found in %d of %d", from, found, repeats)
+		}
+	}
+}
+
+// drawWaited draws trials of 60 requests of a version of which a share is answered with an error, and, if late, others
+// have no answer in time, in trials that wait for a CPU.
+func drawWaited(r *rand.Rand, trials int, answered float64, late bool) Attempts {
+	a := attempts("a")
+	for range trials {
+		of, none := 0.0, 0
+		if late {
+			of = 0.3 * r.Float64()
+		}
+		wrong := drawnHits(r, 60, answered)
+		none = drawnHits(r, 60-wrong, of)
+		a.Failed, a.Late = append(a.Failed, stat.Share{Hits: wrong + none, N: 60}), append(a.Late, none)
+	}
+	if late {
+		a.Waiting = 0.3
+	}
+	return a
+}
+
+// Waiting for a CPU excuses requests without an answer in time and no others, of results, of probes, and of a
+// condition on the share, alike: a version that answers a tenth of its requests with an error is worse on a busy
+// machine, too, and one whose requests are late there is not. Where nobody knows how they failed, nothing is said.
+func TestWaitingExcusesLateRequestsAlone(t *testing.T) {
+	const repeats = 200
+	r := rand.New(rand.NewPCG(30, 1))
+	rose := mustChange(t, "failed_share > 10%")
+	asSeries := func(a Attempts) Series {
+		s := series("rest", "failed_share")
+		for i, x := range a.Failed {
+			v := x.Of()
+			one := TrialSummary{ID: i + 1, Block: i + 1, Mean: v, Median: v, P95: math.NaN(), SD: math.NaN(), Late: v}
+			if a.Late != nil {
+				one.Late = float64(a.Late[i]) / float64(x.N)
+			}
+			s.Trials = append(s.Trials, one)
+		}
+		s.Waiting = a.Waiting
+		return s
+	}
+	for _, tt := range []struct {
+		what               string
+		before, now        float64 // share that is answered with an error
+		lateThen, lateNow  bool
+		untold             bool
+		leastSaid, mostRun float64 // share of comparisons that call it worse
+	}{
+		{"errors, and nobody is late", 0, 0.1, false, false, false, 0.95, 1},
+		{"errors, and others are late", 0, 0.1, false, true, false, 0.95, 1},
+		{"late alone", 0, 0, false, true, false, 0, 0},
+		{"late alone, beside as many errors", 0.05, 0.05, false, true, false, 0, 0.025},
+		{"errors, late before", 0, 0.1, true, false, false, 0, 0.05},
+		{"errors, and nobody knows", 0, 0.1, false, true, true, 0, 0},
+	} {
+		worse := map[string]int{}
+		for range repeats {
+			old, new := drawWaited(r, 8, tt.before, tt.lateThen), drawWaited(r, 8, tt.now, tt.lateNow)
+			new.Waiting = 0.3
+			if tt.untold {
+				new.Late = nil
+			}
+			for kind, v := range map[string]stat.Verdict{
+				"results": (Comparison{Failed: FailuresOfTrials([]Attempts{old}, []Attempts{new}, 0.95)}).Verdict(),
+				"probes":  JudgeFailures(old, new, 0.95).Verdict,
+			} {
+				if v == stat.Confirmed {
+					worse[kind]++
+				}
+			}
+			c, err := Compare([]Series{asSeries(old)}, []Series{asSeries(new)}, []Condition{rose}, 0.95, 0.05)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Verdict() == stat.Confirmed {
+				worse["condition"]++
+			}
+			if c.Contrasts[0].Change == Higher != (c.Contrasts[0].PHolm < 0.05) {
+				t.Fatalf("%s: %s, p %g", tt.what, c.Contrasts[0].Change, c.Contrasts[0].PHolm)
+			}
+		}
+		for _, kind := range []string{"results", "probes", "condition"} {
+			said := float64(worse[kind]) / repeats
+			t.Logf("%s, %s: worse in %.1f %%", tt.what, kind, 100*said)
+			if said < tt.leastSaid || said > tt.mostRun+4*math.Sqrt(tt.mostRun/repeats) {
+				t.Errorf("%s, %s: worse in %.1f %%", tt.what, kind, 100*said)
+			}
+		}
+	}
+}
+
+// The words name what may explain a rise, and nothing else.
+func TestWordsOfFailures(t *testing.T) {
+	failed := func(waiting float64, late []int, hits ...int) Attempts {
+		a := attempts("a", shares(200, hits...)...)
+		a.Waiting, a.Late = waiting, late
+		return a
+	}
+	none, tenth := failed(0, nil, 0, 0, 0, 0, 0), []int{20, 21, 19, 20, 20}
+	for _, tt := range []struct {
+		new        Attempts
+		want, lack string
+	}{
+		{failed(0.3, []int{0, 0, 0, 0, 0}, tenth...), "neither chance nor waiting for a CPU explains it", "independently"},
+		{failed(0, []int{0, 0, 0, 0, 0}, tenth...), "chance does not explain it (p", "waiting"},
+		{failed(0.3, tenth, tenth...), "chance does not explain it, but waiting for a CPU may have made requests late; measure",
+			"independently"},
+		{failed(0.3, nil, tenth...), "nothing here says how they failed", "independently"},
+		{failed(0.3, []int{0, 0, 0, 0, 0}, 0, 0, 100, 0, 0),
+			"if requests fail independently, but trials differ so much, or are so few, that chance may explain it; more trials " +
+				"on a quieter machine would", "late"},
+		{failed(0, []int{0, 0, 0, 0, 0}, 0, 0, 100, 0, 0), "more trials would decide", "quieter"},
+	} {
+		got := FailuresOfTrials([]Attempts{none}, []Attempts{tt.new}, 0.95)[0].String()
+		if !strings.Contains(got, tt.want) || strings.Contains(got, tt.lack) {
+			t.Errorf("got %q, want %q and no %q", got, tt.want, tt.lack)
+		}
+	}
+}
+
+// A p95 that is a request that failed is not one of too few answers.
+func TestWhyAP95IsNotKnown(t *testing.T) {
+	old := series("rest", "rtt", 1, 1.01, 0.99, 1, 1.02)
+	for i := range old.Trials {
+		old.Trials[i].P95 = 1.2
+	}
+	for what, tt := range map[string]struct {
+		p95, all float64
+		want     string
+	}{
+		"failed": {1.2, math.Inf(1), "among all requests it is one that failed"},
+		"unseen": {1.2, math.NaN(), "this copy lacks the exchanges"},
+		"few":    {math.NaN(), 0, "too few answers"},
+	} {
+		new := series("rest", "rtt", 1, 1.01, 0.99, 1, 1.02)
+		for i := range new.Trials {
+			new.Trials[i].P95, new.Trials[i].AllP95 = tt.p95, tt.all
+		}
+		c, err := Compare([]Series{old}, []Series{new}, []Condition{mustChange(t, "rtt > 50%")}, 0.95, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := c.Outcomes[0]
+		if last := o.Parts[len(o.Parts)-1]; o.Doubt.Why != Tails || !strings.Contains(last.Unknown, tt.want) {
+			t.Errorf("%s: got %+v", what, o)
 		}
 	}
 }

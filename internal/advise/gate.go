@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -65,9 +66,23 @@ func (o *Outcome) tails(old, new Series, confidence float64) {
 		o.part("p95", p95.Ratio)
 		o.leave()
 	} else if before == nil && now != nil {
-		o.Parts = append(o.Parts, Part{Name: "p95", Ratio: none(), Met: 1, Excluded: 1, Tail: true})
+		o.Parts = append(o.Parts, Part{Name: "p95", Ratio: none(), Met: 1, Excluded: 1, Tail: true,
+			Unknown: unknown(now)})
 	}
 	o.spikes(old, new)
+}
+
+// unknown says why trials lack a figure.
+func unknown(err error) string {
+	switch failed := (ofFailed{}); {
+	case errors.As(err, &failed) && failed.unseen:
+		return "requests failed, and this copy lacks the exchanges that tell it among all of them"
+	case errors.As(err, &failed):
+		return "among all requests it is one that failed"
+	case errors.As(err, &lacking{}):
+		return "they had too few answers"
+	}
+	return err.Error()
 }
 
 // detect adds what keeps a difference from being excluded besides the typical
@@ -252,9 +267,20 @@ type Attempts struct {
 	Wanted, Valid   int
 	Unrun           int          // of those planned, trials that were never run, as where a run was interrupted
 	Failed          []stat.Share // of the requests of each valid trial
+	Late            []int        // of those that failed, the ones that had no answer in time; nil: nobody knows
 	Recovered       [2]int       // trials whose devices recovered, of those with an outage
 	Waiting         float64      // as Series.Waiting, of the side that waited longer
 	Faults          Faults
+}
+
+// With is the requests that failed of both, and the longer wait.
+func (a Attempts) With(b Attempts) Attempts {
+	known := (a.Late != nil || len(a.Failed) == 0) && b.Late != nil
+	a.Failed, a.Waiting = slices.Concat(a.Failed, b.Failed), max(a.Waiting, b.Waiting)
+	if a.Late = slices.Concat(a.Late, b.Late); !known {
+		a.Late = nil
+	}
+	return a
 }
 
 // Same reports whether two are of one treatment: equal levels of every factor both name, and no other factors.

@@ -136,9 +136,7 @@ func agreements(cs []Contrast, confidence, margin float64) (out []Repeated, test
 
 // whyNot is why a contrast is not decided, whose difference has such a p by itself.
 func (c Contrast) whyNot(alone, alpha, margin float64) Why {
-	idle := c
-	idle.Allowance = 1
-	inside, outside := idle.within(margin)
+	inside, outside := c.idle().within(margin)
 	switch {
 	case math.IsNaN(alone):
 		return Untested

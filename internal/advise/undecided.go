@@ -72,18 +72,18 @@ func (o *Outcome) doubt(holm, alpha, own float64) Doubt {
 // neverDecides reports whether no number of trials would decide the outcome while
 // programs wait for a CPU so long: what was found lies within what that may explain.
 func (o *Outcome) neverDecides() bool {
-	if !(o.Contrast.Allowance > 1) {
+	if !o.Contrast.Waits() {
 		return false
 	}
 	excluded := true
 	for i, p := range o.Parts {
 		met, out := 1.0, p.Excluded
 		if p.Name != spikesPart {
-			estimate := p.Ratio.Estimate
+			ever := stat.Comparison{Estimate: p.Ratio.Estimate, Confidence: 1}.Beyond
 			if o.Contrast.zeros != nil {
-				estimate = o.Contrast.New / o.Contrast.Old
+				ever = o.Contrast.zeros.ever
 			}
-			met, out = o.ps(stat.Comparison{Estimate: estimate, Confidence: 1}.Beyond)
+			met, out = o.ps(ever)
 		}
 		if met == 0 && (i == 0 || !o.Condition.Detect) {
 			return false

@@ -26,6 +26,7 @@ func (r *Report) countFailed(s *store.Store) error {
 			}
 		}
 		r.Treatments[i].failed = append(r.Treatments[i].failed, x)
+		r.Treatments[i].trials = append(r.Treatments[i].trials, t.ID)
 		if x.Hits > 0 {
 			if r.failing == nil {
 				r.failing = map[int]bool{}
@@ -43,16 +44,56 @@ func (r *Report) readFailed(s *store.Store) {
 	if len(r.failing) == 0 {
 		return
 	}
+	late := make([]float64, len(r.Trials)) // lateShare of each
 	r.eachTrial(func() func(int) error {
 		var values []int64
 		return func(place int) error {
 			if t := r.Trials[place]; r.failing[t.ID] {
-				values = r.amongAll(s, t.ID, r.TreatmentOf(t.Treatment), values)
+				values, late[place] = r.amongAll(s, t.ID, r.TreatmentOf(t.Treatment), values)
 			}
 			return nil
 		}
 	})
+	r.tellLate(late)
 	r.shareFailed()
+}
+
+// tellLate keeps how many of the failed requests of trials had no answer in time, by the place of a trial. Of a
+// treatment it is known if it is of each trial.
+func (r *Report) tellLate(late []float64) {
+	of := map[int]float64{}
+	for place, t := range r.Trials {
+		of[t.ID] = late[place]
+	}
+	for i := range r.Treatments {
+		x := &r.Treatments[i]
+		all := make([]int, len(x.failed))
+		for j, trial := range x.trials {
+			if math.IsNaN(of[trial]) {
+				all = nil
+				break
+			}
+			all[j] = int(math.Ceil(of[trial] * float64(x.failed[j].Hits)))
+		}
+		x.late = all
+	}
+}
+
+// lateShare is, of the requests of a trial that failed, the share of those without an answer in time; NaN: it is not
+// known.
+func lateShare(c *store.Columns) float64 {
+	failed := c.Rows() - c.Answered()
+	late := failed
+	all, err := c.Failures()
+	for why, n := range all {
+		if !measure.Late(why) {
+			late -= n
+		}
+	}
+	if err != nil || failed == 0 {
+		return math.NaN()
+	}
+	return float64(max(0, late)) / float64(failed)
 }
 
 // unseenFailed notes that nobody has looked among all requests of the trials of which some failed.
@@ -83,11 +124,13 @@ func (r *Report) shareFailed() {
 	}
 }
 
-// amongAll reads one trial. It returns the memory that it read into.
-func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) []int64 {
+// amongAll reads one trial. It returns the memory that it read into, and lateShare.
+func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) ([]int64, float64) {
+	late := math.NaN()
 	columns, err := s.Columns(trial, measure.Client)
 	if err == nil {
 		defer columns.Close()
+		late = lateShare(columns)
 	}
 	var captured map[string][]float64 // nil: not read yet
 	for i := range r.Cells {
@@ -130,7 +173,7 @@ func (r *Report) amongAll(s *store.Store, trial, treatment int, values []int64) 
 			ofAll(p, values, failed, f.Scale())
 		}
 	}
-	return values
+	return values, late
 }
 
 // ofAll are the quantiles of a trial among all its requests, of which so many failed.

@@ -144,7 +144,7 @@ func (c Compared) Says() string {
 		n[advise.Higher], n[advise.Lower], n[advise.Equal]+n[advise.Same], 100*c.Margin, n[advise.Unknown])
 	waited := 0
 	for _, x := range c.Contrasts {
-		if x.Change == advise.Unknown && x.Allowance > 1 {
+		if x.Change == advise.Unknown && x.Waits() {
 			waited++
 		}
 	}

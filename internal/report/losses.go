@@ -22,8 +22,8 @@ import (
 
 // losses are the requests that failed of cells of one time of requests. nil: none did.
 type losses struct {
-	failed     map[*Cell][]stat.Share // by trial
-	centers    map[*Cell]stat.Summary // of medians among all requests; none: nobody knows them
+	failed     map[*Cell]advise.Attempts // of which only the requests that failed are told, and the wait
+	centers    map[*Cell]stat.Summary    // of medians among all requests; none: nobody knows them
 	confidence float64
 }
 
@@ -38,9 +38,10 @@ func (r *Report) lossesOf(cells []*Cell) (*losses, []*Cell, error) {
 	if !failed {
 		return nil, cells, nil
 	}
-	l := &losses{failed: map[*Cell][]stat.Share{}, confidence: r.Study.Design.Confidence}
+	l := &losses{failed: map[*Cell]advise.Attempts{}, confidence: r.Study.Design.Confidence}
 	for _, c := range cells {
-		l.failed[c] = r.Treatments[c.Treatment].failed
+		t := r.Treatments[c.Treatment]
+		l.failed[c] = advise.Attempts{Failed: t.failed, Late: t.late, Waiting: c.Waiting}
 	}
 	if unseen {
 		return l, cells, nil
@@ -120,7 +121,7 @@ func (l *losses) known() bool { return l != nil && l.centers != nil }
 func (l *losses) unseen() bool { return l != nil && l.centers == nil }
 
 // share is that of the requests of a cell that failed.
-func (l *losses) share(c *Cell) float64 { return stat.Pooled(l.failed[c]).Of() }
+func (l *losses) share(c *Cell) float64 { return stat.Pooled(l.failed[c].Failed).Of() }
 
 // flatters reports whether means of the answered requests call the worse one of two so that fails fewer of its
 // requests: the other one may have given up the slow ones.
@@ -140,16 +141,17 @@ func (l *losses) ofBest(best, c *Cell, name, other string) string {
 	if l == nil {
 		return ""
 	}
-	of := func(c *Cell) []advise.Attempts {
-		return []advise.Attempts{{Failed: l.failed[c], Waiting: c.Waiting}}
-	}
-	judged := advise.FailuresOfTrials(of(c), of(best), l.confidence)
+	judged := advise.FailuresOfTrials([]advise.Attempts{l.failed[c]}, []advise.Attempts{l.failed[best]}, l.confidence)
 	if len(judged) == 0 || judged[0].Verdict == stat.Contradicted {
 		return ""
 	}
 	text := fmt.Sprintf("%s of the requests of %s failed, and %s of those of %s", percentFailed(l.share(best)), name,
 		percentFailed(l.share(c)), other)
-	if judged[0].Verdict == stat.Undecided {
+	switch {
+	case judged[0].Verdict != stat.Undecided:
+	case judged[0].Waits():
+		text += " (" + judged[0].Open() + ")"
+	default:
 		text += " (perhaps by chance: " + judged[0].Open() + ")"
 	}
 	return text
@@ -218,17 +220,16 @@ func (r *Report) levelLosses(series []advise.Series, factor string, x LevelContr
 	if !slices.ContainsFunc(series, advise.Series.OfAnswered) {
 		return false, ""
 	}
-	l := losses{failed: map[*Cell][]stat.Share{}, confidence: r.Study.Design.Confidence}
+	l := losses{failed: map[*Cell]advise.Attempts{}, confidence: r.Study.Design.Confidence}
 	best, other := &Cell{}, &Cell{}
 	for _, s := range series {
 		at := map[string]*Cell{x.Best: best, x.Other: other}[s.Level(factor)]
 		if at == nil {
 			continue
 		}
-		at.Waiting = max(at.Waiting, s.Waiting)
 		for _, t := range r.Treatments {
 			if slices.Equal(t.Levels, s.Levels) {
-				l.failed[at] = append(l.failed[at], t.failed...)
+				l.failed[at] = l.failed[at].With(advise.Attempts{Failed: t.failed, Late: t.late, Waiting: s.Waiting})
 			}
 		}
 	}

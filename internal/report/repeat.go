@@ -172,7 +172,7 @@ func (c Repeated) held() string {
 
 // undisturbed leaves out what waiting for a CPU may have changed.
 func undisturbed(all []advise.Repeated) []advise.Repeated {
-	return slices.DeleteFunc(slices.Clone(all), func(r advise.Repeated) bool { return r.Allowance > 1 })
+	return slices.DeleteFunc(slices.Clone(all), func(r advise.Repeated) bool { return r.Waits() })
 }
 
 // tallyOf counts the answers: "figures: 3 agree, 1 shown to differ, 2 undecided".

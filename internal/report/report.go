@@ -79,6 +79,8 @@ type Treatment struct {
 	unrun     int // of the trials planned: never begun, or interrupted
 	setup     *study.Setup
 	failed    []stat.Share       // of the requests of each valid trial
+	trials    []int              // likewise, their IDs
+	late      []int              // likewise, of those that failed the ones without an answer in time; nil: nobody knows
 	timers    []float64          // s, from where on the timer is at which round trips of each gather; 0: none
 	lost      map[int]stat.Share // of the requests, by block: see lostInBlocks
 	ended     map[int]int        // attempts that took longer than a trial may, by block

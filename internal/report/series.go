@@ -112,11 +112,24 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		s.Lost, s.Limit, s.Ended = t.lostOf(c), r.Study.Timeouts.Request.Seconds(), t.endedAttempts()
 		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
-				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95})
+				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95, Late: t.lateOf(c, p)})
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// lateOf is, of a share of requests that failed, that of the ones without an answer in time; of all, where nobody
+// knows.
+func (t Treatment) lateOf(c Cell, p Point) float64 {
+	i := slices.Index(t.trials, p.Trial)
+	switch {
+	case c.Response != "failed_share":
+		return 0
+	case t.late == nil || i < 0 || c.on != nil:
+		return p.Mean
+	}
+	return p.Mean * float64(t.late[i]) / float64(max(1, t.failed[i].Hits))
 }
 
 // Attempts are the report's treatments with their trials, in the words of advise.
@@ -124,8 +137,8 @@ func (r *Report) Attempts() []advise.Attempts {
 	var out []advise.Attempts
 	for i, t := range r.Treatments {
 		a := advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
-			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Recovered: t.recovered,
-			Faults: t.faults}
+			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Late: t.late,
+			Recovered: t.recovered, Faults: t.faults}
 		for _, c := range r.Cells {
 			if c.Treatment == i {
 				a.Waiting = max(a.Waiting, c.Waiting)

@@ -89,14 +89,14 @@ func whatNext(o advise.Outcome) string {
 	case advise.Untested:
 		return o.Contrast.Doubt
 	case advise.Waited:
-		explains := fmt.Sprintf("may explain a ratio of up to %.3g", o.Contrast.Allowance)
+		explains := "may explain " + waitExplains(o)
 		if !slices.ContainsFunc(d.Open, func(p advise.Part) bool { return !p.Tail }) {
 			explains = "makes trials or requests slow now and then"
 		}
 		return fmt.Sprintf("programs waited for a CPU, which %s; more trials on a machine so busy would not help", explains)
 	case advise.Widened:
-		return fmt.Sprintf("the interval alone would decide (p %.2g), but programs waited for a CPU, which may explain a "+
-			"ratio of up to %.3g; measure again on a quieter machine", d.P, o.Contrast.Allowance)
+		return fmt.Sprintf("the interval alone would decide (p %.2g), but programs waited for a CPU, which may explain %s; "+
+			"measure again on a quieter machine", d.P, waitExplains(o))
 	case advise.Together:
 		return fmt.Sprintf("alone this would be decided (p %.2g), but %d answers are judged at once, one of each condition, "+
 			"treatment and side, so that each needs stronger evidence (p %.2g among all); %s", d.P, d.Among, max(d.Holm, d.P),
@@ -134,8 +134,7 @@ func tailsText(o advise.Outcome) string {
 			continue
 		}
 		if math.IsNaN(p.Ratio.Estimate) {
-			seen = append(seen, fmt.Sprintf("of some trials the %s is not known now, and was before: they had too few "+
-				"answers", p.Name))
+			seen = append(seen, fmt.Sprintf("of some trials the %s is not known now, and was before: %s", p.Name, p.Unknown))
 			continue
 		}
 		seen = append(seen, fmt.Sprintf("the %s is %s times as much (%s)", p.Name, ratioText(p.Ratio.Estimate),
@@ -173,8 +172,16 @@ func trialsFor(o advise.Outcome) string {
 
 // waitedToo widens what is said of an interval by what waiting may explain.
 func waitedToo(o advise.Outcome) string {
-	if !(o.Contrast.Allowance > 1) {
+	if !o.Contrast.Waits() {
 		return ""
 	}
-	return fmt.Sprintf(" or what waiting for a CPU may explain (a ratio of up to %.3g)", o.Contrast.Allowance)
+	return fmt.Sprintf(" or what waiting for a CPU may explain (%s)", waitExplains(o))
+}
+
+// waitExplains is what waiting for a CPU may explain.
+func waitExplains(o advise.Outcome) string {
+	if o.Contrast.Allowance > 1 {
+		return fmt.Sprintf("a ratio of up to %.3g", o.Contrast.Allowance)
+	}
+	return "requests that had no answer in time"
 }

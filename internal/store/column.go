@@ -122,6 +122,36 @@ func (c *Columns) Rows() int { return c.rows }
 // Answered is how many of them got a right response; the others failed.
 func (c *Columns) Answered() int { return c.n }
 
+// Failures counts why exchanges failed, in the words of this side. Those that say nothing, and had no response, are not
+// among them.
+func (c *Columns) Failures() (map[string]int, error) {
+	all, values := map[string]int{}, make([]parquet.Value, batchRows)
+	var unread error
+	err := c.f.pages("failure", func(p parquet.Page) {
+		if p.NumNulls() == p.NumValues() {
+			return
+		}
+		for reader := p.Values(); ; {
+			n, err := reader.ReadValues(values)
+			for _, v := range values[:n] {
+				if !v.IsNull() {
+					all[string(v.ByteArray())]++
+				}
+			}
+			if err != nil {
+				if err != io.EOF {
+					unread = err
+				}
+				return
+			}
+		}
+	})
+	if err == nil && unread != nil {
+		err = c.f.unreadable(unread)
+	}
+	return all, err
+}
+
 // sources names the columns that the values Read is asked for are made of: one,
 // or two whose difference it is. A file older than a rare field lacks its column.
 func sources(name string) (columns []string, rare, ok bool) {

@@ -69,6 +69,10 @@ func TestWrongAnswersAreInNoFigure(t *testing.T) {
 	if got := must[[]int64](t)(c.Read(nil, "rtt")); !slices.Equal(got, want) || c.Rows() != len(xs) {
 		t.Errorf("%d values of %d rows, want %d of %d", len(got), c.Rows(), len(want), len(xs))
 	}
+	why := must[map[string]int](t)(c.Failures())
+	if len(why) != 2 || why["wrong answer"]+why["timeout"] != len(xs)-len(want) || why["timeout"] != (pageRows+99)/100 {
+		t.Errorf("got %v", why)
+	}
 }
 
 // Columns that have the memory of others say what is in their own file.
