@@ -86,7 +86,21 @@ func TestBrokenDescriptions(t *testing.T) {
 	for _, tt := range []struct{ what, yaml, want string }{
 		{"unknown key", good + "serve_command: x\n", "serve_command"},
 		{"no title", strings.Replace(good, "title: Test", "title: ''", 1), "no title"},
-		{"offer without sides", strings.Replace(good, ", sides: [server]", "", 1), "serves[1]"},
+		{"offer without sides", strings.Replace(good, ", sides: [server]", "", 1),
+			"stack.yaml: line 9: no sides in serves[1]; "},
+		{"offer of services only", "title: x\ncall: {command: [x]}\nserves:\n  - services: [echo]\n    encodings: [json]\n",
+			"stack.yaml: line 4: no security, transports, sides, connections in serves[0]; "},
+		{"unknown service", strings.Replace(good, "[sort, echo]", "[sort, ecko]", 1),
+			`stack.yaml: line 8: there is no service "ecko"; did you mean echo?`},
+		{"unknown encoding", "title: x\ncall: {command: [x]}\nserves:\n  - services: [echo]\n    encodings:\n      - json\n" +
+			"      - jsn\n    security: [none]\n    transports: [http]\n    sides: [client]\n    connections: [keep-alive]\n",
+			`stack.yaml: line 7: there is no encoding "jsn"; did you mean json?`},
+		{"unknown transport", strings.Replace(good, "transports: [coap]", "transports: [carrier-pigeon]", 1),
+			`stack.yaml: line 9: there is no transport "carrier-pigeon"; write one of http, http2, `},
+		{"unknown side", strings.Replace(good, "sides: [server]", "sides: [servr]", 1),
+			`stack.yaml: line 9: there is no side "servr"; did you mean server?`},
+		{"unknown connection", strings.Replace(good, "connections: [keep-alive]", "connections: [keepalive]", 1),
+			`stack.yaml: line 8: there is no connection "keepalive"; did you mean keep-alive?`},
 		{"need without advice", strings.Replace(good, ", install: apt-get install dash", "", 1), "install command for sh"},
 		{"not YAML", "a: [", "stack.yaml"},
 	} {
