@@ -41,6 +41,13 @@ func folder(t *testing.T, yaml string) string {
 	return dir
 }
 
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestResolve(t *testing.T) {
 	d, err := Read(folder(t, good))
 	if err != nil {
@@ -137,6 +144,60 @@ func TestBuildOnlyWhenInputsChange(t *testing.T) {
 	os.Remove(filepath.Join(dir, "build/out"))
 	if !build() {
 		t.Error("want a build after the product vanished")
+	}
+}
+
+// A stamp that was committed comes back with the source of its commit, beside the product of another one.
+func TestAStampSaysNothingOfAnotherProduct(t *testing.T) {
+	dir := folder(t, good)
+	d, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, product, stamp := filepath.Join(dir, "in"), filepath.Join(dir, "build/out"), d.stamp()
+	commit := map[string]string{}
+	for _, source := range []string{"version 1", "version 2"} {
+		ok(t, os.WriteFile(in, []byte(source), 0o644))
+		if did, err := d.Make(t.Context(), io.Discard); !did || err != nil {
+			t.Fatalf("%s: built %t, %v", source, did, err)
+		}
+		text, err := os.ReadFile(stamp)
+		ok(t, err)
+		commit[source] = string(text)
+	}
+	checkOut := func(stamp string) {
+		t.Helper()
+		ok(t, os.WriteFile(in, []byte("version 1"), 0o644))
+		ok(t, os.WriteFile(d.stamp(), []byte(stamp), 0o644))
+	}
+	inputs, _, _ := strings.Cut(commit["version 1"], "\n")
+	for what, stamp := range map[string]string{"the commit's": commit["version 1"], "an earlier edgegauge's": inputs} {
+		ok(t, os.WriteFile(product, []byte("version 2"), 0o644))
+		checkOut(stamp)
+		if d.Built() {
+			t.Errorf("%s stamp: the product of version 2 counts as built from version 1", what)
+		}
+		did, err := d.Make(t.Context(), io.Discard)
+		if text, _ := os.ReadFile(product); !did || err != nil || string(text) != "version 1" {
+			t.Errorf("%s stamp: built %t (%v), the product is of %q", what, did, err, text)
+		}
+	}
+}
+
+// A product that is a folder may hold the stamp.
+func TestAStampAmongTheProducts(t *testing.T) {
+	dir := folder(t, strings.Replace(good, "product: [build/out]", "product: [build/out, build]", 1))
+	d, err := Read(dir)
+	ok(t, err)
+	if did, err := d.Make(t.Context(), io.Discard); !did || err != nil || !d.Built() {
+		t.Fatalf("made %t, %v; built %t", did, err, d.Built())
+	}
+	if did, err := d.Make(t.Context(), io.Discard); did || err != nil {
+		t.Errorf("it was built again: %t, %v", did, err)
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, "build/more"), []byte("x"), 0o644))
+	if d.Built() {
+		t.Error("a file more among the products is not noticed")
 	}
 }
 
@@ -271,7 +332,7 @@ func TestABuiltStackNeedsNoCompiler(t *testing.T) {
 		if d, err = Read(dir); err != nil {
 			t.Fatal(err)
 		}
-		sum, err := d.inputs() // as if it had been built with these needs
+		sum, err := d.digests() // as if it had been built with these needs
 		if err != nil {
 			t.Fatal(err)
 		}
