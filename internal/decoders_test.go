@@ -72,7 +72,7 @@ var decoders = map[string]map[string]string{
 	"internal/report/pagetest": {"no: the tests' browser": "Browser.Clean"},
 	"internal/report/tidy":     {"FuzzRead": "Read"},
 	"internal/stack": {"FuzzConn": "NewConn parseHeader", "FuzzExchange": "anyExchange",
-		"FuzzDescription": "parseDescription"},
+		"FuzzDescription": "parseDescription Description.checkOffers"},
 	"internal/stack/conform": {
 		"FuzzLetter": "strictRelay.forward",
 		"no: its caller sees to the time, net/http reads": "suite.asksSlowly truncatedBody.send",

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -39,13 +39,21 @@ func ready(t *testing.T, name, path string) {
 		t.Fatal(err)
 	}
 	a := &app{stackFolders: []string{"../../stacks", own}}
-	_, _, _, err := a.read(context.Background(), path, nil, nil)
+	bed, plan, _, err := a.read(t.Context(), path, nil, nil)
+	if err == nil && os.Geteuid() == 0 { // who may make links and capture packets
+		if found := bed.Obstacles(t.Context(), plan); found != nil {
+			err = found
+		}
+	}
 	if err == nil {
 		return
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
-		if !strings.Contains(line, "cannot run here") {
+		if !elsewhere.MatchString(line) {
 			t.Errorf("%s: %s", name, line)
 		}
 	}
 }
+
+// elsewhere is what only this machine lacks: a stack that is not built, a service, a secret.
+var elsewhere = regexp.MustCompile("cannot run here|nothing listens at|the environment variable TOKEN is not set")

@@ -335,6 +335,20 @@ func searches(all ...*report.Report) error {
 		strings.Join(found, "\n"))}
 }
 
+// empty says that valid trials have no figure at all of what was asked, which is no answer.
+func empty(r *report.Report) error {
+	valid := slices.ContainsFunc(r.Trials, func(t store.TrialState) bool { return t.State == store.Valid })
+	if len(r.Cells) > 0 || !valid {
+		return nil
+	}
+	var named []string
+	for _, w := range r.Study.Responses {
+		named = append(named, w.Text)
+	}
+	return exit{exitUnmeasured, fmt.Errorf("no trial has a figure of the responses that the study names (%s); "+
+		"doc/responses.md says what each is measured of", strings.Join(named, ", "))}
+}
+
 // damaged refuses results that are not as the lab wrote them.
 func damaged(r *report.Report, dir string) error {
 	if len(r.Damage) == 0 {

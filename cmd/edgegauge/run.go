@@ -181,7 +181,8 @@ func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f
 		again = &x
 	}
 	if f.asJSON {
-		return errors.Join(writeRun(w, e, outcome, r, again), damaged(r, e.Dir), gaveUp(outcome, e.Dir), differs(again))
+		return errors.Join(writeRun(w, e, outcome, r, again), damaged(r, e.Dir), gaveUp(outcome, e.Dir), empty(r),
+			differs(again))
 	}
 	if err := r.Text(w); err != nil {
 		return exit{exitUnmeasured, err}
@@ -199,7 +200,7 @@ func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f
 			return exit{exitUnmeasured, err}
 		}
 	}
-	return cmp.Or(damaged(r, e.Dir), gaveUp(outcome, e.Dir), differs(again))
+	return cmp.Or(damaged(r, e.Dir), gaveUp(outcome, e.Dir), empty(r), differs(again))
 }
 
 // tellEarlier says that a repetition is not all of today.

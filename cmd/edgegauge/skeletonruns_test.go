@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +72,35 @@ func eachSkeleton(t *testing.T, do func(t *testing.T, lang, dir string)) {
 			do(t, lang, dir)
 		})
 	}
+}
+
+// A delay that a skeleton does not understand is refused: without a wait its figures would be of another treatment.
+func TestSkeletonsRefuseAnUnknownDelay(t *testing.T) {
+	eachSkeleton(t, func(t *testing.T, _, dir string) {
+		d := makeStack(t, dir)
+		exe, err := os.Executable()
+		ok(t, err)
+		serve := func(delay string) error {
+			p, err := startProgram(t.Context(), device.Local{Exe: exe}, t.TempDir(), d, "serve")
+			ok(t, err)
+			defer p.Stop(10 * time.Second)
+			s := servesEcho
+			s.Options = map[string]string{"delay": delay}
+			_, err = p.Conn().Serve(t.Context(), s)
+			return err
+		}
+		for _, delay := range []string{"1ms", "abc", "1.5", "1e6", "-5", " 5", "99999999999999999999"} {
+			want := fmt.Sprintf("unknown options.delay %q; write nanoseconds, such as 1000000", delay)
+			if err := serve(delay); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("delay %q: got %v, want %s", delay, err, want)
+			}
+		}
+		for _, delay := range []string{"0", "1000000"} {
+			if err := serve(delay); err != nil {
+				t.Errorf("delay %q: %v", delay, err)
+			}
+		}
+	})
 }
 
 // servesEcho is what the servers of these tests are told.

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -52,6 +54,36 @@ func TestSkeletonsPass(t *testing.T) {
 				t.Errorf("%d checks; 36 are for a stack with two services", passed.Load())
 			}
 		})
+	}
+}
+
+// Nothing that a build makes is committed: with its mark, products of another commit passed for up to date.
+func TestSkeletonsKeepProductsOutOfGit(t *testing.T) {
+	for _, lang := range skeletons.Languages() {
+		dir := filepath.Join(t.TempDir(), "mine")
+		files, err := writeSkeleton(dir, "mine", lang)
+		ok(t, err)
+		d := readStack(t, dir)
+		var made []string
+		for _, p := range d.Build.Product {
+			if filepath.Ext(p) == "" && filepath.Base(p) == "build" { // a folder
+				p = filepath.Join(p, "Stack.class")
+			}
+			made = append(made, filepath.Join(dir, p))
+		}
+		if len(made) > 0 {
+			made = append(made, filepath.Join(dir, filepath.Dir(d.Build.Product[0]), ".edgegauge-built"))
+		}
+		for _, f := range made {
+			ok(t, os.MkdirAll(filepath.Dir(f), 0o755))
+			ok(t, os.WriteFile(f, nil, 0o644))
+		}
+		ok(t, exec.Command("git", "-C", dir, "init", "-q").Run())
+		out, err := exec.Command("git", "-C", dir, "ls-files", "--others", "--exclude-standard").Output()
+		ok(t, err)
+		if got := strings.Fields(string(out)); len(got) != len(files) {
+			t.Errorf("%s: git add -A would take %q; want the %d files of stacks new", lang, got, len(files))
+		}
 	}
 }
 

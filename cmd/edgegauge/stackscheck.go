@@ -101,11 +101,16 @@ func stacksCheckCmd(a *app) *cobra.Command {
 			failed, all := 0, []checkedStack{}
 			var unbuilt []error
 			for _, d := range stacks {
-				if _, err := d.Make(cmd.Context(), io.Discard); err != nil {
+				_, err := d.Make(cmd.Context(), io.Discard)
+				notChecked := "it is not built"
+				if missing := d.Missing(cmd.Context()); err == nil && len(missing) > 0 {
+					notChecked, err = "what it needs is missing", fmt.Errorf("stack %s: %s", d.Name, missing[0])
+				}
+				if err != nil {
 					if cmd.Context().Err() != nil {
 						return exit{exitUnmeasured, err}
 					}
-					fmt.Fprintf(out, "%s: not checked, since it is not built\n", d.Name)
+					fmt.Fprintf(out, "%s: not checked, since %s\n", d.Name, notChecked)
 					unbuilt = append(unbuilt, err)
 					all = append(all, checkedStack{Name: d.Name, Checks: []stackCheck{}, NotChecked: d.Deviates,
 						Unbuilt: err.Error()})
@@ -189,7 +194,7 @@ type checkedStack struct {
 	Failed     int               `json:"failed"`
 	Checks     []stackCheck      `json:"checks"`
 	NotChecked map[string]string `json:"not_checked"`       // and why
-	Unbuilt    string            `json:"unbuilt,omitempty"` // why it is not built, and nothing of it checked
+	Unbuilt    string            `json:"unbuilt,omitempty"` // why nothing of it is checked
 }
 
 type stackCheck struct {

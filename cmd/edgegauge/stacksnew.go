@@ -115,7 +115,11 @@ func writeSkeleton(dir, name, lang string) ([]string, error) {
 			if err != nil {
 				return err
 			}
-			to := filepath.Join(dir, filepath.FromSlash(path.Join(from.In, strings.TrimSuffix(p, ".txt"))))
+			p = strings.TrimSuffix(p, ".txt")
+			if p == "gitignore" {
+				p = ".gitignore"
+			}
+			to := filepath.Join(dir, filepath.FromSlash(path.Join(from.In, p)))
 			mode := fs.FileMode(0o644)
 			if strings.HasSuffix(p, ".sh") {
 				mode = 0o755

@@ -21,8 +21,11 @@ func Crossed(stack, dir, program, target string) (string, error) {
 	}
 	file := filepath.Join(dir, filepath.Dir(program), target, filepath.Base(program))
 	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("stack %s has no program for %s: %w; build it as its README says, for example: "+
-			"stacks/%s/build.sh %s", stack, target, err, stack, target)
+		advice := fmt.Sprintf("build the same source with a compiler for %s, linked statically, as this file", target)
+		if _, err := os.Stat(filepath.Join(dir, "build.sh")); err == nil {
+			advice = fmt.Sprintf("build it as its README says, for example: stacks/%s/build.sh %s", stack, target)
+		}
+		return "", fmt.Errorf("stack %s has no program for %s: %w; %s", stack, target, err, advice)
 	}
 	return file, nil
 }

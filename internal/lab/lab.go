@@ -53,6 +53,7 @@ import (
 	"edgegauge.example/edgegauge/internal/instrument"
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -223,9 +224,9 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 	var advice []string
 	if n := len(c.outcome.Missing) - refused; n > 0 {
 		r := c.Plan.Study.Retries
-		advice = append(advice, fmt.Sprintf("retries is %d: a trial is abandoned after %d invalid attempts; to retry the %d "+
-			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, r+1, n, 2*r+1,
-			printable.QuotedPath(c.Store.Dir())))
+		advice = append(advice, fmt.Sprintf("retries is %d: a trial is abandoned after %s; to retry the %d "+
+			"abandoned, fix the cause and run again with --set retries=%d --out %s", r, plural.Count(r+1, "invalid attempt"),
+			n, 2*r+1, printable.QuotedPath(c.Store.Dir())))
 	}
 	if refused > 0 {
 		advice = append(advice, "a trial with more failures than the study allows is not run again, since the lucky trials "+

@@ -147,7 +147,8 @@ func (d Description) Files() []string {
 	return files
 }
 
-// stampFile holds the digest of the inputs that the products were built from.
+// stampFile holds two digests, a line each: of the inputs that the products were built from, and of the products. The
+// first alone would believe the products of another commit beside which a stamp lies that was committed.
 const stampFile = ".edgegauge-built"
 
 // Built reports whether the products are there and made from the present inputs.
@@ -155,19 +156,14 @@ func (d Description) Built() bool {
 	if len(d.Build.Command) == 0 {
 		return true
 	}
-	for _, p := range d.Build.Product {
-		if _, err := os.Stat(filepath.Join(d.Dir, p)); err != nil {
-			return false
-		}
+	got, err := os.ReadFile(d.stamp())
+	if err != nil {
+		return false
 	}
 	if extra, err := d.unlisted(); err != nil || len(extra) > 0 {
 		return false
 	}
-	want, err := d.inputs()
-	if err != nil {
-		return false
-	}
-	got, err := os.ReadFile(d.stamp())
+	want, err := d.digests()
 	return err == nil && string(got) == want
 }
 
@@ -217,20 +213,32 @@ func (d Description) Make(ctx context.Context, log io.Writer) (did bool, err err
 		return false, errors.Join(err, fmt.Errorf("stack %s: the build produced %s, which %s does not list", d.Name,
 			strings.Join(extra, ", "), jarList))
 	}
-	sum, err := d.inputs()
+	sums, err := d.digests()
 	if err != nil {
 		return false, err
 	}
-	return true, os.WriteFile(d.stamp(), []byte(sum), 0o644)
+	return true, os.WriteFile(d.stamp(), []byte(sums), 0o644)
 }
 
-// inputs digests stack.yaml and all inputs, names and contents, but for what no
-// product is made of: the pages for readers, and the Go tests beside the source.
-func (d Description) inputs() (string, error) {
+// digests are the lines of the stamp. Of the inputs it leaves out what no product is made of: the pages for readers,
+// and the Go tests beside the source; of the products the stamp itself.
+func (d Description) digests() (string, error) {
+	in, err := d.digest("input", append([]string{"stack.yaml"}, d.Build.Inputs...), func(path string) bool {
+		return strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "_test.go")
+	})
+	if err != nil {
+		return "", err
+	}
+	out, err := d.digest("product", d.Build.Product, func(path string) bool { return path == d.stamp() })
+	return in + "\n" + out + "\n", err
+}
+
+// digest is the SHA-256 of the names and contents of files and folders, by their paths from the stack's folder.
+func (d Description) digest(what string, files []string, leftOut func(path string) bool) (string, error) {
 	h := sha256.New()
-	for _, in := range append([]string{"stack.yaml"}, d.Build.Inputs...) {
-		err := filepath.WalkDir(filepath.Join(d.Dir, in), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() || strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "_test.go") {
+	for _, file := range files {
+		err := filepath.WalkDir(filepath.Join(d.Dir, file), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || leftOut(path) {
 				return err
 			}
 			rel, _ := filepath.Rel(d.Dir, path)
@@ -239,7 +247,7 @@ func (d Description) inputs() (string, error) {
 			return err
 		})
 		if err != nil {
-			return "", fmt.Errorf("stack %s: build input %s: %w", d.Name, in, err)
+			return "", fmt.Errorf("stack %s: build %s %s: %w", d.Name, what, file, err)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

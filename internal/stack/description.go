@@ -258,7 +258,7 @@ func parseDescription(file string, text []byte) (d Description, err error) {
 		return d, err
 	}
 	d.Name = filepath.Base(d.Dir)
-	return d, d.check(file)
+	return d, errors.Join(d.check(file), d.checkOffers(file, text))
 }
 
 func (d Description) check(file string) error {
@@ -272,12 +272,6 @@ func (d Description) check(file string) error {
 	}
 	if len(d.Serve.Command)+len(d.Call.Command) == 0 {
 		miss("serve or call command")
-	}
-	for i, o := range d.Serves {
-		if len(o.Services) == 0 || len(o.Encodings) == 0 || len(o.Security) == 0 || len(o.Transports) == 0 ||
-			len(o.Sides) == 0 || len(o.Connections) == 0 {
-			miss(fmt.Sprintf("services, encodings, security, transports, sides or connections in serves[%d]", i))
-		}
 	}
 	for i, o := range d.Serves {
 		for name := range o.Options {

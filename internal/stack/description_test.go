@@ -41,6 +41,13 @@ func folder(t *testing.T, yaml string) string {
 	return dir
 }
 
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestResolve(t *testing.T) {
 	d, err := Read(folder(t, good))
 	if err != nil {
@@ -86,7 +93,21 @@ func TestBrokenDescriptions(t *testing.T) {
 	for _, tt := range []struct{ what, yaml, want string }{
 		{"unknown key", good + "serve_command: x\n", "serve_command"},
 		{"no title", strings.Replace(good, "title: Test", "title: ''", 1), "no title"},
-		{"offer without sides", strings.Replace(good, ", sides: [server]", "", 1), "serves[1]"},
+		{"offer without sides", strings.Replace(good, ", sides: [server]", "", 1),
+			"stack.yaml: line 9: no sides in serves[1]; "},
+		{"offer of services only", "title: x\ncall: {command: [x]}\nserves:\n  - services: [echo]\n    encodings: [json]\n",
+			"stack.yaml: line 4: no security, transports, sides, connections in serves[0]; "},
+		{"unknown service", strings.Replace(good, "[sort, echo]", "[sort, ecko]", 1),
+			`stack.yaml: line 8: there is no service "ecko"; did you mean echo?`},
+		{"unknown encoding", "title: x\ncall: {command: [x]}\nserves:\n  - services: [echo]\n    encodings:\n      - json\n" +
+			"      - jsn\n    security: [none]\n    transports: [http]\n    sides: [client]\n    connections: [keep-alive]\n",
+			`stack.yaml: line 7: there is no encoding "jsn"; did you mean json?`},
+		{"unknown transport", strings.Replace(good, "transports: [coap]", "transports: [carrier-pigeon]", 1),
+			`stack.yaml: line 9: there is no transport "carrier-pigeon"; write one of http, http2, `},
+		{"unknown side", strings.Replace(good, "sides: [server]", "sides: [servr]", 1),
+			`stack.yaml: line 9: there is no side "servr"; did you mean server?`},
+		{"unknown connection", strings.Replace(good, "connections: [keep-alive]", "connections: [keepalive]", 1),
+			`stack.yaml: line 8: there is no connection "keepalive"; did you mean keep-alive?`},
 		{"need without advice", strings.Replace(good, ", install: apt-get install dash", "", 1), "install command for sh"},
 		{"not YAML", "a: [", "stack.yaml"},
 	} {
@@ -123,6 +144,60 @@ func TestBuildOnlyWhenInputsChange(t *testing.T) {
 	os.Remove(filepath.Join(dir, "build/out"))
 	if !build() {
 		t.Error("want a build after the product vanished")
+	}
+}
+
+// A stamp that was committed comes back with the source of its commit, beside the product of another one.
+func TestAStampSaysNothingOfAnotherProduct(t *testing.T) {
+	dir := folder(t, good)
+	d, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, product, stamp := filepath.Join(dir, "in"), filepath.Join(dir, "build/out"), d.stamp()
+	commit := map[string]string{}
+	for _, source := range []string{"version 1", "version 2"} {
+		ok(t, os.WriteFile(in, []byte(source), 0o644))
+		if did, err := d.Make(t.Context(), io.Discard); !did || err != nil {
+			t.Fatalf("%s: built %t, %v", source, did, err)
+		}
+		text, err := os.ReadFile(stamp)
+		ok(t, err)
+		commit[source] = string(text)
+	}
+	checkOut := func(stamp string) {
+		t.Helper()
+		ok(t, os.WriteFile(in, []byte("version 1"), 0o644))
+		ok(t, os.WriteFile(d.stamp(), []byte(stamp), 0o644))
+	}
+	inputs, _, _ := strings.Cut(commit["version 1"], "\n")
+	for what, stamp := range map[string]string{"the commit's": commit["version 1"], "an earlier edgegauge's": inputs} {
+		ok(t, os.WriteFile(product, []byte("version 2"), 0o644))
+		checkOut(stamp)
+		if d.Built() {
+			t.Errorf("%s stamp: the product of version 2 counts as built from version 1", what)
+		}
+		did, err := d.Make(t.Context(), io.Discard)
+		if text, _ := os.ReadFile(product); !did || err != nil || string(text) != "version 1" {
+			t.Errorf("%s stamp: built %t (%v), the product is of %q", what, did, err, text)
+		}
+	}
+}
+
+// A product that is a folder may hold the stamp.
+func TestAStampAmongTheProducts(t *testing.T) {
+	dir := folder(t, strings.Replace(good, "product: [build/out]", "product: [build/out, build]", 1))
+	d, err := Read(dir)
+	ok(t, err)
+	if did, err := d.Make(t.Context(), io.Discard); !did || err != nil || !d.Built() {
+		t.Fatalf("made %t, %v; built %t", did, err, d.Built())
+	}
+	if did, err := d.Make(t.Context(), io.Discard); did || err != nil {
+		t.Errorf("it was built again: %t, %v", did, err)
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, "build/more"), []byte("x"), 0o644))
+	if d.Built() {
+		t.Error("a file more among the products is not noticed")
 	}
 }
 
@@ -257,7 +332,7 @@ func TestABuiltStackNeedsNoCompiler(t *testing.T) {
 		if d, err = Read(dir); err != nil {
 			t.Fatal(err)
 		}
-		sum, err := d.inputs() // as if it had been built with these needs
+		sum, err := d.digests() // as if it had been built with these needs
 		if err != nil {
 			t.Fatal(err)
 		}

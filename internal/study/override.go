@@ -86,6 +86,11 @@ func (r *reader) put(root *node, path Word, n *node) {
 	case nested && (isSetting(head) || indexKey(topKeys, head) >= 0):
 		r.putIn(root, Word{head, path.Pos}, Word{tail, path.Pos}, n)
 	default:
+		if f := root.get(path.Text); path.Text == "factors" && f != nil {
+			for _, p := range f.pairs { // all those of the file go
+				r.overridden[p.key.Text] = true
+			}
+		}
 		root.put(path, n)
 	}
 }

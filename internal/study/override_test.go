@@ -97,6 +97,12 @@ func TestOverrides(t *testing.T) {
 			}},
 		{"a key in a mapping in a mapping", []string{"factors.link=[none, ethernet]", "exclude=[]", "link={name: slow, up: " +
 			"{delay: 1ms}}", "link.up.delay=7ms"}, func(_ Study, x *Setup) bool { return x.Link.Up.Delay == 7e6 }},
+		{"no factors, and no exclusions of theirs", []string{"factors={}", "stack=soap"},
+			func(s Study, x *Setup) bool {
+				return s.Treatments() == 1 && len(s.Exclude) == 0 && x.Stack == "reference/soap"
+			}},
+		{"all factors, and of the exclusions what still applies", []string{"factors={stack: [soap, rest-json]}",
+			"link=ethernet"}, func(s Study, x *Setup) bool { return s.Treatments() == 1 && x.Stack == "reference/rest-json" }},
 		{"no exclusions", []string{"exclude=[]"}, func(s Study, _ *Setup) bool { return s.Treatments() == 9 }},
 	} {
 		s, err := Parse("test.yaml", []byte(overridden), vocabulary(), c.sets...)

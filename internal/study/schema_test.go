@@ -57,7 +57,11 @@ func TestSchemaTakesGoodFiles(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, text := range []string{overridden, "study: a\nservice: sort\nrate: 10/s\nstack: soap\nn: 1\n",
+	durations := "study: a\nservice: sort\nstack: soap\nn: 1\ntimeouts: {request: .5s}\ndesign: {spread: 5\u03bcs}\n"
+	if _, err := Parse("test.yaml", []byte(durations), vocabulary()); err != nil {
+		t.Errorf("durations as Go reads them: %v", err)
+	}
+	for _, text := range []string{durations, overridden, "study: a\nservice: sort\nrate: 10/s\nstack: soap\nn: 1\n",
 		"study: a\nservice: sort\nrate: 1e3/s\nstack: soap\nn: 1\n"} {
 		if err := s.Validate(asJSON(t, []byte(text))); err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -35,6 +35,10 @@ func TestWhatEachTrialWouldFailOf(t *testing.T) {
 		{"stack: reference/floor-udp\nn: 30000000\nlimits: {body: 100MB}", "do not fit a datagram"},
 		{"stack: reference/rest-json\nservice: sort\nn: 1000\nlimits: {body: 5kB}", " B in json, above limits.body, 5kB"},
 		{"stack: reference/rest-protobuf\nservice: sort\nn: 900\nlimits: {body: 5kB}", ""},
+		{"stack: reference/rest-json\nservice: monitor\nlimits: {body: 10B}", "the message takes 133 B in json, above " +
+			"limits.body, 10B; raise limits: {body: …}"},
+		{"stack: reference/rest-json\nservice: monitor\nlimits: {body: 200B}", ""},
+		{"stack: reference/rest-json\nservice: temperature\nlimits: {body: 200B}", ""},
 		{"stack: reference/rest-json\nn: 5\npin: {client: 4000}", "CPU 4000 is not one of those"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'serial:/dev/no-such-tty'", "no-such-tty: no such file"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'w1:28-0'", "28-0: no such file"},

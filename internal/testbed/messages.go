@@ -80,9 +80,6 @@ const mostMade = 20_000_000
 // those of smaller ones.
 func (x *assembly) makes(t study.Trial, of sized) made {
 	limit := x.plan.Study.Body
-	if of.n == 0 && of.size == 0 {
-		return made{}
-	}
 	large := func(format string, args ...any) made {
 		return made{tooLarge: fmt.Sprintf(format+" above limits.body, %s", append(args, study.SizeText(limit))...)}
 	}
@@ -116,8 +113,14 @@ func (x *assembly) makes(t study.Trial, of sized) made {
 		return made{}
 	}
 	got := size(m.N, m.Letters)
-	if got > limit {
+	ofOwnSize := of.n == 0 && of.size == 0
+	switch {
+	case got > limit && ofOwnSize:
+		return large("the message takes %d B in %s,", got, encoding)
+	case got > limit:
 		return large("a message of %d elements takes %d B in %s,", m.N, got, encoding)
+	case ofOwnSize:
+		return made{} // a link over which it takes too long is said to have too long a round trip
 	}
 	return made{bytes: got}
 }

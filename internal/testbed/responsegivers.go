@@ -3,6 +3,7 @@ package testbed
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/lab"
@@ -65,6 +66,7 @@ func (x *assembly) seeGiven() {
 		all = append(slices.Clip(all), capturer)
 	}
 	x.seeKept()
+	x.seeAnyGiven()
 	for _, w := range x.plan.Study.Responses {
 		for _, g := range all {
 			if !slices.Contains(g.responses, w.Text) {
@@ -77,6 +79,54 @@ func (x *assembly) seeGiven() {
 			}
 		}
 	}
+}
+
+// seeAnyGiven finds that none of the responses that a study names will be measured, where no giver of theirs lacks.
+func (x *assembly) seeAnyGiven() {
+	named := x.plan.Study.Responses
+	if len(named) == 0 {
+		return
+	}
+	var all []string
+	for _, w := range named {
+		why := x.nowhere(w.Text)
+		if why == "" {
+			return
+		}
+		all = append(all, why)
+	}
+	x.faults = append(x.faults, study.Error{Pos: named[0].Pos, What: "the study would measure nothing: " +
+		strings.Join(all, "; "), Advice: "name a response that its treatments have, such as rtt; doc/responses.md lists all"})
+}
+
+// nowhere says why no treatment will have a response; empty: one may.
+func (x *assembly) nowhere(response string) string {
+	r, _ := measure.FindResponse(response)
+	kept, of := false, ""
+	for s := range x.plan.Study.Setups() {
+		if !slices.ContainsFunc(r.Sides, func(side measure.Side) bool { return !s.LeavesOut(string(side), response) }) {
+			continue
+		}
+		kept = true
+		switch l := x.lab.Links[s.Link.Text]; response {
+		default:
+			return ""
+		case "failed_share":
+			of = "devices, links that lose packets, and studies with failures (failures: 1%)"
+			if s.Population.Devices > 0 || l.Up.Loss > 0 || l.Down.Loss > 0 || x.plan.Study.Failures != nil {
+				return ""
+			}
+		case "discovery", "metadata":
+			of = "stacks that search for their server (transport dpws)"
+			if s.Transport == "dpws" {
+				return ""
+			}
+		}
+	}
+	if !kept {
+		return "all treatments leave out " + response
+	}
+	return "response " + response + " is measured of " + of + " only"
 }
 
 // seeKept finds that packets are to be kept and none are captured. Package study refuses those of several benches.

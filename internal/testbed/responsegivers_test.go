@@ -79,6 +79,45 @@ func TestResponsesThatNothingGives(t *testing.T) {
 	}
 }
 
+// A study of which no response will have a figure is refused before it runs for nothing.
+func TestStudiesThatMeasureNothing(t *testing.T) {
+	b := bed(t)
+	const failed = "response failed_share is measured of devices, links that lose packets, and studies with failures " +
+		"(failures: 1%) only"
+	for _, x := range []struct{ study, want string }{
+		{"responses: [failed_share]", "s.yaml:4:13: the study would measure nothing: " + failed + "; name a response"},
+		{"responses: [rtt, failed_share]", ""},
+		{"responses: [failed_share]\nfailures: 1%", ""},
+		{"responses: [failed_share]\nlink: {delay: 1ms, loss: 1%}", ""},
+		{"responses: [failed_share]\nfactors: {link: [none, {delay: 1ms, up: {loss: 1%}}]}", ""},
+		{"responses: [discovery, metadata]", "response discovery is measured of stacks that search for their server " +
+			"(transport dpws) only; response metadata is"},
+		{"stack: dpws\nresponses: [discovery]", ""},
+		{"factors: {stack: [dpws, rest-json]}\nresponses: [discovery]", ""},
+		{"responses: [rtt]\nleave_out: [rtt]", "would measure nothing: all treatments leave out rtt; name"},
+		{"responses: [rtt, failed_share]\nleave_out: [rtt]", "all treatments leave out rtt; " + failed},
+		{"responses: [cpu]\nleave_out: [server.cpu]", ""},
+		{"responses: [rtt]\nfactors: {load: [{name: one, requests: 5, leave_out: [rtt]}, {name: two, requests: 6}]}", ""},
+		{"leave_out: [rtt]", ""},
+	} {
+		stack := "stack: rest-json\n"
+		if strings.Contains(x.study, "stack:") {
+			stack = ""
+		}
+		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\n"+stack+x.study+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", x.study, err)
+			continue
+		}
+		a := b.assemble(p, b.Exe, b.Temp)
+		a.openLinks()
+		a.seeGiven()
+		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
+		}
+	}
+}
+
 // A bench asks what it can run of a plan treatment by treatment: a response that others give is none of its faults.
 func TestWhatOtherTreatmentsGiveIsNoFault(t *testing.T) {
 	b := bed(t)

@@ -8,7 +8,8 @@ import (
 )
 
 // In the files @NAME@ stands for the stack's name; go.mod is called go.mod.txt,
-// since no module can be embedded in another.
+// since no module can be embedded in another, and .gitignore gitignore.txt, since
+// it would hold for this folder, too.
 //
 //go:embed python node go rust java c
 var files embed.FS

@@ -610,11 +610,22 @@ static struct addrinfo *resolve(const char *host, const char *port) {
   return a;
 }
 
+// A setting that is not understood is refused, not replaced.
+static ns nanoseconds(struct span line, const char *path) {
+  const char *text = get(line, path);
+  char *end = NULL;
+  if (!*text) return 0;
+  errno = 0;
+  ns n = strtoll(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || errno) fail("unknown %s \"%.100s\"; write nanoseconds, such as 1000000", path, text);
+  return n;
+}
+
 static void serve(struct span line) {
   const char *host = get(line, "host"), *port = get(line, "port");
   struct addrinfo *a = resolve(host, *port ? port : "0");
   limit = *get(line, "limits.body") ? number(line, "limits.body") : 16000000;
-  delay = number(line, "options.delay");
+  delay = nanoseconds(line, "options.delay");
   int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
   if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 128)) fail("cannot listen on %s: %s", host, strerror(errno)); // this host only

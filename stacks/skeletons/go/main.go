@@ -249,7 +249,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func serve(l *line) error {
-	delay, _ := strconv.ParseInt(l.Options["delay"], 10, 64)
+	delay, unknown := strconv.ParseUint(l.Options["delay"], 10, 63)
+	if l.Options["delay"] != "" && unknown != nil { // a setting that is not understood is refused, not replaced
+		return fmt.Errorf("unknown options.delay %q; write nanoseconds, such as 1000000", l.Options["delay"])
+	}
 	s := &server{service: l.Service, limit: l.Limits.Body, delay: time.Duration(delay)}
 	listener, err := net.Listen("tcp", net.JoinHostPort(l.Host, strconv.Itoa(l.Port))) // this host only
 	if err != nil {
@@ -480,10 +483,8 @@ func begin(verb string) error {
 		return fmt.Errorf("no service %q; there are echo, monitor", l.Service)
 	case l.Encoding != "json":
 		return fmt.Errorf("no encoding %q; there is json", l.Encoding)
-	case l.Security != "none":
-		return fmt.Errorf("no security %q; there is none", l.Security)
-	case l.Transport != "http":
-		return fmt.Errorf("no transport %q; there is http", l.Transport)
+	case l.Security != "none" || l.Transport != "http":
+		return fmt.Errorf("no security %q over transport %q; there is none over http", l.Security, l.Transport)
 	case verb == "serve":
 		return serve(l)
 	}

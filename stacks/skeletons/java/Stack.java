@@ -297,7 +297,10 @@ public final class Stack {
     Server(Map<String, Object> line) {
       service = text(line, "service");
       limit = number(map(line, "limits"), "body", 16_000_000);
-      delay = Long.parseLong(map(line, "options").getOrDefault("delay", "0").toString());
+      String wait = map(line, "options").getOrDefault("delay", "").toString();
+      if (!wait.matches("[0-9]{0,18}")) // a setting that is not understood is refused, not replaced
+        throw new IllegalArgumentException("unknown options.delay \"" + wait + "\"; write nanoseconds, such as 1000000");
+      delay = wait.isEmpty() ? 0 : Long.parseLong(wait);
     }
 
     private void refuse(HttpExchange http, int status, String why) throws IOException {

@@ -103,7 +103,11 @@ function decode(body, fields) {
 function serve(line) {
   const { service } = line;
   const limit = line.limits?.body ?? 16000000;
-  const delay = Number(line.options?.delay ?? 0) / 1e6; // ms that slow the service, to test the lab
+  const wait = line.options?.delay || '0';
+  if (!/^\d{1,15}$/.test(wait)) { // a setting that is not understood is refused, not replaced
+    throw new Refused(`unknown options.delay "${wait}"; write nanoseconds, such as 1000000`);
+  }
+  const delay = Number(wait) / 1e6; // ms that slow the service, to test the lab
   let records = [];
 
   function respond(res, status, body, type) {

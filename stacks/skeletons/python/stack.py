@@ -119,7 +119,10 @@ def decode(body, fields):
 
 def serve(line):
     service, limit = line["service"], line.get("limits", {}).get("body", 16000000)
-    delay = int(line.get("options", {}).get("delay", 0))  # ns that slow the service, to test the lab
+    delay = line.get("options", {}).get("delay") or "0"
+    if not (delay.isascii() and delay.isdecimal() and len(delay) < 19):  # a setting that is not understood is refused, not replaced
+        raise Refused('unknown options.delay "%s"; write nanoseconds, such as 1000000' % delay)
+    delay = int(delay)  # ns that slow the service, to test the lab
     records, sending, lock = [], 0, threading.Condition()
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -202,14 +202,23 @@ impl Server {
     }
 }
 
+/// A setting that is not understood is refused, not replaced.
+fn nanoseconds(text: &str) -> Result<u64, String> {
+    match text {
+        "" => Ok(0),
+        t => t.parse().map_err(|_| format!("unknown options.delay {t:?}; write nanoseconds, such as 1000000")),
+    }
+}
+
 fn serve(line: &Value, service: Service) -> Result<(), String> {
     let host = line.get("host");
+    let delay = line.at("options").map_or(Ok(0), |o| nanoseconds(&o.get("delay")))?;
     let listener = TcpListener::bind(address(&host, line.number("port") as u16)?) // this host only
         .map_err(|e| format!("cannot listen on {host}: {e}"))?;
     let server = Arc::new(Server {
         service,
         limit: line.at("limits").map_or(0, |l| l.number("body")).max(0) as usize,
-        delay: Duration::from_nanos(line.at("options").map_or(0, |o| o.get("delay").parse().unwrap_or(0))),
+        delay: Duration::from_nanos(delay),
         records: Mutex::default(),
         sending: RwLock::default(),
     });
