@@ -190,7 +190,8 @@ func TestAPercentileOfAnsweredRequestsKeepsToNoBound(t *testing.T) {
 	if got := judgeAll([]bound{b}, starved, 0.95)[0].String(); !strings.HasPrefix(got, want) {
 		t.Errorf("what is broken, and waited: got %s, want %s", got, want)
 	}
-	const answered = "p99>40ms: undecided, 30.0 ms (29.9 ms to 30.2 ms); 4.76 % of all requests have failed, and p99 covers"
+	const answered = "p99>40ms: undecided, 30.0 ms (29.9 ms to 30.2 ms); 4.76 % of all requests have failed, " +
+		"and p99 covers"
 	if b, _ = parseBound("p99>40ms"); !strings.HasPrefix(judgeAll([]bound{b}, starved, 0.95)[0].String(), answered) {
 		t.Errorf("got %s, want %s", judgeAll([]bound{b}, starved, 0.95)[0], answered)
 	}
@@ -273,10 +274,13 @@ func TestProbeGates(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"old.json", "slow.json", "--fail-if", "rtt.median > 100%"}, exitWorse,
+		{[]string{"old.json", "slow.json", "--fail-if", "rtt.median > 100%"}, exitUsage, "are of different loads"},
+		{[]string{"old.json", "slow.json", "--fail-if", "rtt.median > 100%", "--other-load"}, exitWorse,
 			"worse: a condition is met beyond doubt"},
-		{[]string{"old.json", "slow.json"}, exitDone, "the set-up differs: load: mqtt5 POST, keep-alive, closed loop over 1"},
-		{[]string{"old.json", "one.json", "--fail-if", "rtt.median > 100%"}, exitDone, "1 run: intervals are wide"},
+		{[]string{"old.json", "slow.json", "--other-load"}, exitDone,
+			"the set-up differs: load: mqtt5 POST, keep-alive, closed loop over 1"},
+		{[]string{"old.json", "one.json", "--fail-if", "rtt.median > 100%", "--other-load"}, exitDone,
+			"1 run: intervals are wide"},
 		{[]string{"old.json", "earlier.json"}, exitUsage, "earlier.json has no figures of runs"},
 		{[]string{"old.json", "newer.json"}, exitUsage, "newer.json has format 2, and this edgegauge reads 1"},
 		{[]string{"old.json", "."}, exitUsage, "one is a probe, the other a results directory"},

@@ -185,10 +185,10 @@ func TestRecordsWaitForTheMeters(t *testing.T) {
 	})
 }
 
-// A heating board: its idle power rises, and its load is 0.3 W.
+// A heating board: its idle power rises, or steps under the load, which is 0.3 W.
 type heating struct {
-	loaded *atomic.Bool
-	rise   float64 // W a second
+	loaded     *atomic.Bool
+	rise, step float64 // W a second; W
 }
 
 func (heating) Describe() measure.Description { return measure.Description{Name: "heating"} }
@@ -196,12 +196,14 @@ func (heating) Stats() instrument.MeterStats  { return instrument.MeterStats{Rea
 func (heating) Facts() energy.Facts           { return energy.Facts{Interval: 10 * time.Millisecond} }
 
 func (w heating) Observe(ctx context.Context, emit func(measure.Sample)) error {
-	began := time.Now()
+	began, stepped := time.Now(), 0.0
 	for ctx.Err() == nil {
 		power := 2 + w.rise*(time.Since(began)-5*time.Millisecond).Seconds() + 0.001*rand.NormFloat64()
 		if w.loaded.Load() {
 			power += 0.3
+			stepped = w.step
 		}
+		power += stepped
 		emit(measure.Sample{Quantity: energy.Power, At: time.Since(began), Value: power})
 		select {
 		case <-ctx.Done():
@@ -211,9 +213,11 @@ func (w heating) Observe(ctx context.Context, emit func(measure.Sample)) error {
 	return nil
 }
 
-// Net energy has none of what the base moves evenly, and says by how much it moved.
+// Net energy has none of what the base moves evenly, and says by how much it moved. A step is taken for half of it, and
+// doubted.
 func TestNetEnergyOfAMovingBase(t *testing.T) {
-	for _, rise := range []float64{0, 0.08, -0.08} {
+	for _, base := range []heating{{}, {rise: 0.08}, {rise: -0.08}, {step: 0.4}} {
+		rise := base.rise
 		t.Setenv("TMPDIR", t.TempDir())
 		synctest.Test(t, func(t *testing.T) {
 			l, _ := fakeLab(t, soundStack(), 1)
@@ -226,7 +230,8 @@ func TestNetEnergyOfAMovingBase(t *testing.T) {
 			defer r.abandon()
 			m := r.attachments.meters.(*meters)
 			var loaded atomic.Bool
-			m.sessions = []*meterSession{m.observe(measure.Client, "heating", heating{&loaded, rise})}
+			base.loaded = &loaded
+			m.sessions = []*meterSession{m.observe(measure.Client, "heating", base)}
 			if err := m.idle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -243,8 +248,8 @@ func TestNetEnergyOfAMovingBase(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range f.results {
-				if x.Response == "energy" && math.Abs(x.Mean-1.5) > 0.02 {
-					t.Errorf("base rises by %g W a second: %g J, want 1.5", rise, x.Mean)
+				if want := 1.5 + 5*base.step/2; x.Response == "energy" && math.Abs(x.Mean-want) > 0.02 {
+					t.Errorf("%+v: %g J, want %g", base, x.Mean, want)
 				}
 			}
 			noted := map[string]float64{}
@@ -252,11 +257,11 @@ func TestNetEnergyOfAMovingBase(t *testing.T) {
 				noted[q.Key] = q.Value
 			}
 			// the middles of both idles are 5 s, a second, and two margins of 50 ms apart
-			if want := 5 * 6.1 * rise; math.Abs(noted["client_idle_moved"]-want) > 0.02 {
-				t.Errorf("base rises by %g W a second: it moved by %g J, want %g", rise, noted["client_idle_moved"], want)
+			if want := 5*6.1*rise + 5*base.step; math.Abs(noted["client_idle_moved"]-want) > 0.02 {
+				t.Errorf("%+v: it moved by %g J, want %g", base, noted["client_idle_moved"], want)
 			}
-			if got := noted["client_doubt_idle_moved"] > 0; got != (rise != 0) {
-				t.Errorf("base rises by %g W a second: doubted is %v", rise, got)
+			if got := noted["client_doubt_idle_moved"] > 0; got != (base.step != 0) {
+				t.Errorf("%+v: doubted is %v", base, got)
 			}
 			if a, b := noted["idle_after_from"]-noted["run_to"], noted["idle_after_to"]-noted["idle_after_from"]; a < 0.05 ||
 				b < 1 {
