@@ -32,8 +32,13 @@ func (r Response) Counted() bool { return r.Unit == "1" || r.Unit == "B" && r.Na
 // as a failure, is counted, too, and may happen more often than any trial has seen; and packets of which each may be
 // sent again, as those of a handshake.
 func (r Response) Exact() bool {
-	return r.Counted() && !slices.Contains([]string{"failed_share", "resent", "notifications_missed", "retransmissions",
-		"handshake_bytes", "datagram_bytes"}, r.Name)
+	return r.Counted() && !r.Share() && r.Name != "handshake_bytes" && r.Name != "datagram_bytes"
+}
+
+// Share reports whether it counts what happens to some requests, as a failure: each request counts alike, so its figure
+// is the mean. A median of trials hides what happens in a few of them.
+func (r Response) Share() bool {
+	return slices.Contains([]string{"failed_share", "resent", "notifications_missed", "retransmissions"}, r.Name)
 }
 
 // OnWire reports whether a response is of the packets of exchanges: what is lost and sent again adds to it.

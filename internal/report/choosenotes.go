@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -88,7 +89,12 @@ func answeredNotes(c advise.Choice) []string {
 func medianNotes(c advise.Choice, objective int) []string {
 	var out []string
 	term := c.Objectives[objective].Term
-	if term.Figure == "median" {
+	x, _ := measure.FindResponse(term.Response)
+	switch {
+	case term.Figure == "median" && x.Share():
+		out = append(out, fmt.Sprintf("%s: a median of trials hides what happens in a few of them; ask for %s", term,
+			term.Response))
+	case term.Figure == "median":
 		out = append(out, fmt.Sprintf("%s: no median shows what a few slow requests take; the report compares means and "+
 			"p95, too", term))
 	}

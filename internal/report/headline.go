@@ -36,7 +36,7 @@ func apart(mean, median float64) bool {
 // figure is the median of trial medians: where trials are skewed or in clusters. All
 // treatments of a group have the same, or they could not be compared. Results of
 // earlier versions keep the mean, and so does a response that a paper printed: papers
-// print means, and a median beside one compares two things.
+// print means, and a median beside one compares two things. Shares of requests are means.
 func (r *Report) chooseHeadlines() error {
 	if r.Facts.Placement == nil {
 		return nil
@@ -61,9 +61,10 @@ func (r *Report) chooseHeadlines() error {
 	for _, b := range printed {
 		unfit[of(r.Cells[b.Series])] = true
 	}
-	for i := range r.Cells {
-		p := of(r.Cells[i])
-		r.Cells[i].ByMedian = wanted[p] && !unfit[p]
+	for i, c := range r.Cells {
+		p := of(c)
+		x, _ := measure.FindResponse(c.Response)
+		r.Cells[i].ByMedian = wanted[p] && !unfit[p] && !x.Share()
 	}
 	return nil
 }
