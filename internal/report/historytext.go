@@ -214,9 +214,12 @@ func (h History) Text(w io.Writer) error {
 			wrap(&b, "to confirm: "+c, "  ")
 		}
 	}
-	for _, p := range h.Runs {
+	for i, p := range h.Runs {
 		for _, text := range p.Attempts {
 			wrap(&b, "! failed attempts: "+p.Dir+": "+text, "  ")
+		}
+		for _, text := range h.failing(i) {
+			wrap(&b, "! failed requests: "+p.Dir+": "+text, "  ")
 		}
 	}
 	for _, text := range h.LeftOut {
@@ -385,6 +388,7 @@ func (h History) JSON(w io.Writer) error {
 		Versions []string `json:"versions"`
 		Commits  []string `json:"commits"`
 		Attempts []string `json:"failed_attempts,omitempty"`
+		Failing  []string `json:"more_requests_failed,omitempty"`
 	}
 	type point struct {
 		Run    int           `json:"run"` // place in runs, from 0
@@ -443,7 +447,7 @@ func (h History) JSON(w io.Writer) error {
 	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut)}
 	for i, p := range h.Runs {
 		out.Runs = append(out.Runs, run{p.Dir, h.Labels[i], p.Began.Format("2006-01-02T15:04:05.999999999Z07:00"),
-			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts})
+			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts, h.failing(i)})
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {

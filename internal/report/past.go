@@ -36,7 +36,8 @@ type Past struct {
 	Took     time.Duration // all trials
 	Attempts []string      // which of them failed for what the programs did, of each treatment
 
-	confidence float64 // of a confirmation's intervals
+	confidence float64           // of a confirmation's intervals
+	requests   []advise.Attempts // of each treatment: how many requests of its trials failed
 }
 
 // A PastFigure is a series' point in one result.
@@ -86,6 +87,7 @@ func PastOf(r *Report, c *Confirms) Past {
 				f.Attempts, plural.Count(f.Attempts+t.Valid, "attempt"), f.First))
 		}
 	}
+	p.requests = r.Attempts()
 	p.asked(r)
 	machine := r.machine()
 	for i, s := range r.Series() {
