@@ -383,7 +383,7 @@ func (b bound) ofFailures(t total, confidence float64) judged {
 	v := share.Of()
 	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), CI: []float64{lo, hi},
 		Method: "exact binomial interval over all requests", p: min(above, below),
-		Why: fmt.Sprintf("%s (%.2g %% to %.2g %%)", why, 100*lo, 100*hi)}
+		Why: fmt.Sprintf("%s (%s to %s)", why, report.RoughPercent(lo), report.RoughPercent(hi))}
 	switch {
 	case j.p >= 1-confidence:
 		j.Verdict = stat.Undecided

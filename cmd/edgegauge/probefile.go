@@ -313,8 +313,8 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 				"--runs 10 or more", side.name, plural.Count(n, "run")))
 		}
 		if share := stat.Pooled(side.p.failures()).Of(); side.p.Failures > 0 {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d of %d requests failed (%.2g %%; the first: %s); times are "+
-				"of those answered", side.name, side.p.Failures, side.p.Requests, 100*share, side.p.FirstFailure))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d of %d requests failed (%s; the first: %s); times are "+
+				"of those answered", side.name, side.p.Failures, side.p.Requests, report.RoughPercent(share), side.p.FirstFailure))
 		}
 		for _, w := range side.p.Warnings {
 			out.Warnings = append(out.Warnings, side.name+": "+w)

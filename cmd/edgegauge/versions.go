@@ -377,9 +377,10 @@ func (s sizing) String() string {
 		if x.Blocks == 0 {
 			blocks = fmt.Sprintf("not even %d blocks find", stat.MostBlocks)
 		}
-		fmt.Fprintf(&b, "%s: the ratio new/old of a block spreads by %.2g %% (%s): %s a change of %.3g %% "+
+		fmt.Fprintf(&b, "%s: the ratio new/old of a block spreads by %s (%s): %s a change of %.3g %% "+
 			"with a power of %g %% at a level of %.3g %% (two-sided)\n", what,
-			100*(math.Exp(x.SD)-1), from, blocks, 100*(x.Condition.Bound-1), 100*s.power, 100*s.alpha/float64(len(s.sizes)))
+			report.RoughPercent(math.Exp(x.SD)-1), from, blocks, 100*(x.Condition.Bound-1), 100*s.power,
+			100*s.alpha/float64(len(s.sizes)))
 	}
 	if s.hopeless() {
 		fmt.Fprintf(&b, "no practical number of blocks finds it; %d are measured", s.have)

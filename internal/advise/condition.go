@@ -149,6 +149,9 @@ func ParseRequirement(text string) (Condition, error) {
 			strings.Join(unitNames(r.Unit), ", "))
 	}
 	c.Bound = value * factor
+	if r.AtMostOne() && c.Bound > 1 {
+		return c, fmt.Errorf("%q: %s is a share, of 100 %% at most; write, for example, '%s < 5%%'", text, c.Response, c.Term)
+	}
 	return c, nil
 }
 

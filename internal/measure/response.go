@@ -28,6 +28,11 @@ func (r Response) Waits() bool {
 // steps, and so has memory.
 func (r Response) Counted() bool { return r.Unit == "1" || r.Unit == "B" && r.Name != "peak_rss" }
 
+// AtMostOne reports whether it is a part of a whole.
+func (r Response) AtMostOne() bool {
+	return r.Name == "failed_share" || r.Name == "notifications_missed"
+}
+
 // Exact reports whether values that are all equal are the truth itself, as sizes are. What happens now and then, such
 // as a failure, is counted, too, and may happen more often than any trial has seen; and packets of which each may be
 // sent again, as those of a handshake.

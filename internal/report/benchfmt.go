@@ -83,6 +83,9 @@ func (r *Report) benchLines(b *strings.Builder, i int, t Treatment, side measure
 // has them; what is not of a request has no /op.
 func benchUnit(p Panel) string {
 	unit := map[string]string{"s": "sec", "1/s": "op/s", "1": "count"}[p.Unit]
+	if x, _ := measure.FindResponse(p.Response); x.AtMostOne() {
+		return p.Response + "-ratio"
+	}
 	if unit == "" {
 		unit = p.Unit
 	}
@@ -94,14 +97,20 @@ func benchUnit(p Panel) string {
 	return p.Response + "-" + unit + "/op"
 }
 
-// benchWord has no space and no slash, which end a name's part.
+// benchWord is a word of a name as URLs have it: no space and no slash, which end a name's part, and others of other
+// words, or benchstat would take two treatments for one.
 func benchWord(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsSpace(c) || c == '/' || !unicode.IsPrint(c) {
-			return '_'
+	var b strings.Builder
+	for _, c := range s {
+		if unicode.IsSpace(c) || c == '/' || c == '%' || !unicode.IsPrint(c) {
+			for _, x := range []byte(string(c)) {
+				fmt.Fprintf(&b, "%%%02X", x)
+			}
+			continue
 		}
-		return c
-	}, s)
+		b.WriteRune(c)
+	}
+	return b.String()
 }
 
 func benchText(s string) string { return strings.Join(strings.Fields(s), " ") }

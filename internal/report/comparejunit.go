@@ -44,7 +44,7 @@ type junitSuite struct {
 
 // JUnit writes a test case for each condition and treatment: a failure where it
 // is met, skipped where it is undecided. Without conditions there is one for
-// each figure, and none fails.
+// each figure, none fails, and those that are undecided are skipped.
 func (c Compared) JUnit(w io.Writer) error {
 	s := junitSuite{Name: "edgegauge compare " + c.Old + " " + c.New}
 	if c.Paired {
@@ -92,8 +92,12 @@ func (c Compared) JUnit(w io.Writer) error {
 	}
 	if len(c.Outcomes) == 0 {
 		for _, x := range c.Contrasts {
-			s.Cases = append(s.Cases, junitCase{Class: x.Response, Name: caseName(x),
-				Out: sentence(x) + ": " + changeWord(x, c.Margin)})
+			k := junitCase{Class: x.Response, Name: caseName(x), Out: sentence(x) + ": " + changeWord(x, c.Margin)}
+			if x.Change == advise.Unknown {
+				k.Skipped = &junitText{"undecided: " + sentence(x)}
+				s.Skipped++
+			}
+			s.Cases = append(s.Cases, k)
 		}
 	}
 	s.Tests, s.Name = len(s.Cases), printable.Line(s.Name)

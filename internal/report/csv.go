@@ -19,7 +19,8 @@ func (r *Report) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high",
 		"sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low",
-		"times_published_high", "request_min", "request_sd")
+		"times_published_high", "request_min", "request_sd", "median_low", "median_high",
+		"headline")
 	if r.Benches != nil {
 		head = append(head, "benches", "intervals_for")
 	}
@@ -37,7 +38,7 @@ func (r *Report) CSV(w io.Writer) error {
 		} else {
 			row = append(row, "", "", "", "")
 		}
-		row = append(row, number(x.Min), number(x.RequestSD))
+		row = append(row, number(x.Min), number(x.RequestSD), number(x.Median.Lo), number(x.Median.Hi), x.center())
 		if r.Benches != nil {
 			row = append(row, strconv.Itoa(len(r.Benches.Names)), string(r.Benches.Kind))
 		}
@@ -72,6 +73,7 @@ func (r *Report) JSON(w io.Writer) error {
 		Median    *float64          `json:"median"`
 		MedianCI  []float64         `json:"median_ci"`
 		P95       *float64          `json:"p95"`
+		Headline  string            `json:"headline"` // mean or median: the figure that is shown and ranked
 		Floor     *float64          `json:"times_floor,omitempty"`
 		Means     []float64         `json:"trial_means"`
 		Benches   []string          `json:"trial_benches,omitempty"` // of the same trials, where there are several
@@ -103,8 +105,8 @@ func (r *Report) JSON(w io.Writer) error {
 	for i, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points),
 			exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), nil, nil, nil, append([]string{}, x.Warnings...),
-			publishedOf(x.Published), r.predictedJSON(i)}
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), x.center(), nil, nil, nil,
+			append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
 		}

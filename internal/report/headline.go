@@ -77,6 +77,22 @@ func (c *Cell) Headline() stat.Summary {
 	return c.Mean
 }
 
+// center is what the headline is of the trials.
+func (c *Cell) center() string {
+	if c.ByMedian {
+		return "median"
+	}
+	return "mean"
+}
+
+// beside is the center that is not the headline.
+func (c *Cell) beside() stat.Summary {
+	if c.ByMedian {
+		return c.Mean
+	}
+	return c.Median
+}
+
 // value is a trial's, of which the headline is made.
 func (c *Cell) value(p Point) float64 {
 	if c.ByMedian {
@@ -107,6 +123,11 @@ func (r *Report) centers(p Panel) string {
 		return "median"
 	}
 	return "mean or median"
+}
+
+// besideCenters are what beside gives of a panel's figures.
+func (r *Report) besideCenters(p Panel) string {
+	return map[string]string{"mean": "median", "median": "mean", "mean or median": "median or mean"}[r.centers(p)]
 }
 
 // allMedian is what byMedian says where all figures are medians.

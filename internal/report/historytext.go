@@ -172,7 +172,8 @@ func (h History) Text(w io.Writer) error {
 			wrap(&b, "  not judged: "+j.Why, "  ")
 			continue
 		}
-		wrap(&b, fmt.Sprintf("  runs differ by %.2g %% beyond their own errors (standard deviation)", 100*j.Between), "  ")
+		wrap(&b, fmt.Sprintf("  runs differ by %s beyond their own errors (standard deviation)",
+			RoughPercent(j.Between)), "  ")
 		rows := rowsOf(j)
 		var all []float64
 		for _, r := range rows {

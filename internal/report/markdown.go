@@ -59,8 +59,9 @@ func (r *Report) flatTables() []flatTable {
 }
 
 func (r *Report) flat(p Panel) flatTable {
-	t := flatTable{Title: words(p.Response) + " at the " + string(p.Side) + r.modelledHead(p.Side, p.Response),
-		Rows: [][]string{{"treatment", "mean", "interval", "sd", "median", "p95", "trials"}}}
+	t := flatTable{Title: words(p.Response) + " at the " + string(p.Side) + r.byMedian(p.Side, p.Response) +
+		r.modelledHead(p.Side, p.Response),
+		Rows: [][]string{{"treatment", r.centers(p), "interval", "sd", r.besideCenters(p), "p95", "trials"}}}
 	var notes noteList
 	for i, x := range r.Treatments {
 		c, ok := r.Cell(i, p.Side, p.Response)
@@ -71,8 +72,9 @@ func (r *Report) flat(p Panel) flatTable {
 		for _, w := range c.Warnings {
 			notes.mark(w, x.Name())
 		}
-		t.Rows = append(t.Rows, []string{x.Name(), Format(c.Mean.Center, c.Unit) + modelled(c.Method), range2(c.Mean, c.Unit),
-			Format(c.SD, c.Unit), Format(c.Median.Center, c.Unit), Format(c.P95, c.Unit), fmt.Sprint(len(c.Points))})
+		head := c.Headline()
+		t.Rows = append(t.Rows, []string{x.Name(), Format(head.Center, c.Unit) + modelled(c.Method), range2(head, c.Unit),
+			Format(c.SD, c.Unit), Format(c.beside().Center, c.Unit), Format(c.P95, c.Unit), fmt.Sprint(len(c.Points))})
 	}
 	for i, text := range notes.texts {
 		t.Notes = append(t.Notes, list(notes.whom[i], 4)+": "+text)

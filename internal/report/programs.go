@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -103,6 +104,59 @@ func digest(sums map[string]string) string {
 	}
 	text, _ := json.Marshal(sums) // keys sorted
 	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// programDifferences say which programs of the new results are others than the old ones'.
+func programDifferences(old, new *Report) []string {
+	var out []string
+	for _, name := range sortedKeys(old.Facts.Stacks) {
+		was := old.Facts.Stacks[name]
+		is, both := new.Facts.Stacks[name]
+		sums := changedSums(was.Checksums, is.Checksums)
+		known := len(was.Checksums) > 0 && len(is.Checksums) > 0
+		if !both || known && sums == "" {
+			continue
+		}
+		parts := []string{sums}
+		for _, x := range [][3]string{{"commit", was.Commit, is.Commit}, {"version", was.Version, is.Version}} {
+			if x[1] != x[2] {
+				parts = append(parts, fmt.Sprintf("%s %s before, %s now", x[0], orNone(x[1]), orNone(x[2])))
+			}
+		}
+		if parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" }); len(parts) > 0 {
+			out = append(out, "stack "+name+": "+strings.Join(parts, "; "))
+		}
+	}
+	was, is := old.Facts.Edgegauge, new.Facts.Edgegauge
+	if a, b := was["sha256"], is["sha256"]; a != "" && b != "" && a != b {
+		out = append(out, fmt.Sprintf("edgegauge: %s, sha256 %.8s… before, %s, %.8s… now", orNone(was["version"]), a,
+			orNone(is["version"]), b))
+	}
+	return out
+}
+
+// changedSums names the first file of a stack's products that is another one, and its checksums; empty: all are the
+// same, or they are not known of both.
+func changedSums(old, new map[string]string) string {
+	if len(old) == 0 || len(new) == 0 {
+		return ""
+	}
+	all := maps.Clone(old)
+	maps.Copy(all, new)
+	var names []string
+	for _, name := range sortedKeys(all) {
+		if old[name] != new[name] {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("sha256 of %s %.8s… before, %.8s… now", names[0], orNone(old[names[0]]), orNone(new[names[0]]))
+	if more := len(names) - 1; more > 0 {
+		text += fmt.Sprintf(", and of %s", plural.Count(more, "other file"))
+	}
+	return text
 }
 
 // ranges writes numbers short: 1–3, 7.

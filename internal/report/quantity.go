@@ -58,6 +58,14 @@ func prefixOf(v float64, unit string) measure.Prefix {
 // percentOf prints a confidence. Rounded to whole per cent, 99.5 % would be 100 %, which no interval has.
 func percentOf(confidence float64) string { return fmt.Sprintf("%.6g %%", 100*confidence) }
 
+// RoughPercent prints a share with two digits, or all those before the decimal point.
+func RoughPercent(share float64) string {
+	if 100*share >= 99.5 {
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+	return fmt.Sprintf("%.2g %%", 100*share)
+}
+
 // significant prints three significant digits without an exponent.
 func significant(v float64) string {
 	if v == 0 {

@@ -17,6 +17,7 @@ type Repeated struct {
 	Like, Again string // directories
 	advise.Repetition
 	Confidence  float64
+	Programs    []string // how the stacks' programs, or edgegauge, are others than those that measured what was kept
 	Differences []string // of the machines and the set-up
 	Fewer       string   // what fewer replications mean for the verdict; empty: there are as many
 	Warnings    []string // of both results
@@ -24,7 +25,8 @@ type Repeated struct {
 
 // Repeat sets results against those that they repeat.
 func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
-	out := Repeated{Like: like.Dir, Again: again.Dir, Confidence: confidence, Differences: SetupDifferences(like, again)}
+	out := Repeated{Like: like.Dir, Again: again.Dir, Confidence: confidence,
+		Programs: programDifferences(like, again), Differences: SetupDifferences(like, again)}
 	var err error
 	if out.Repetition, err = advise.Repeat(like.Series(), again.Series(), confidence, margin); err != nil {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
@@ -60,8 +62,15 @@ func (r *Report) replications() int {
 // Text writes the answer for a terminal: what differs in the machine first.
 func (c Repeated) Text(w io.Writer) error {
 	var b strings.Builder
-	if len(c.Differences) == 0 {
-		wrap(&b, "Same study, settings and kind of machine as "+c.Like+".", "  ")
+	for _, d := range c.Programs {
+		wrap(&b, "! the program differs: "+d, "  ")
+	}
+	switch same := "study, settings and kind of machine as " + c.Like + "."; {
+	case len(c.Differences) > 0:
+	case len(c.Programs) > 0:
+		wrap(&b, "Otherwise the same "+same, "  ")
+	default:
+		wrap(&b, "Same "+same, "  ")
 	}
 	for _, d := range c.Differences {
 		wrap(&b, "! the set-up differs: "+d, "  ")
@@ -291,7 +300,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		NoRatio     []string         `json:"no_ratio"`           // of two treatments: a value is not above 0
 		Failed      []string         `json:"failed_requests"`    // of treatments, of which more or less failed than before
 		Warnings    []string         `json:"warnings"`
-	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(c.Differences), c.Fewer, figures(c.Figures),
-		figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone),
-		orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
+	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(slices.Concat(c.Programs, c.Differences)), c.Fewer,
+		figures(c.Figures), figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew),
+		orEmpty(c.Gone), orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
 }

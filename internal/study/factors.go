@@ -132,7 +132,7 @@ var columns = []string{"id", "block", "replication", "side", "response", "unit",
 	"published", "times_published", "times_published_low", "times_published_high", "request_min", "request_sd"}
 
 // laterColumns are, too, since studies with factors of these names were run, whose results are still read.
-var laterColumns = []string{"benches", "intervals_for", "confidence"}
+var laterColumns = []string{"benches", "intervals_for", "confidence", "median_low", "median_high", "headline"}
 
 var factorName = newForm(`^[A-Za-z][A-Za-z0-9._-]*$`, 100)
 

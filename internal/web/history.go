@@ -303,7 +303,7 @@ func (v *historyView) charts(h report.History, ids map[string]found, q url.Value
 			Based: base >= 0}
 		if j.Why == "" {
 			c.Figure = figure(h.Picture(fmt.Sprintf("history-%d", i), j, base))
-			c.Between = fmt.Sprintf("%.2g %%", 100*j.Between)
+			c.Between = report.RoughPercent(j.Between)
 		}
 		for _, m := range j.Marks {
 			row := markRow{Says: h.MarkWords(j, m)}

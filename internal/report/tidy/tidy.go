@@ -195,8 +195,11 @@ func (t *table) utf8(text, where string, line int) error {
 	return nil
 }
 
-// row takes in one observation.
+// row takes in one observation. Spaces around a value do not count: two levels that differ only so are printed alike.
 func (t *table) row(row []string, line int) error {
+	for i := range row {
+		row[i] = strings.TrimSpace(row[i])
+	}
 	for i, name := range t.columns.Factors {
 		if err := t.utf8(row[t.by[i]], fmt.Sprintf("factor %q", name), line); err != nil {
 			return err
@@ -262,7 +265,6 @@ func (t *table) keep(levels, row []string, y float64, line int) error {
 }
 
 func (t *table) value(text string, line int) (float64, error) {
-	text = strings.TrimSpace(text)
 	y, err := strconv.ParseFloat(text, 64)
 	say := func(what string) (float64, error) {
 		return 0, &Error{t.file, line, fmt.Sprintf("%s is %s", t.columns.Response, what)}
