@@ -19,6 +19,9 @@ func TestConditionsReadWhatReportsPrint(t *testing.T) {
 			if !hasPrefixes(r.Unit) {
 				v = math.Pow(10, -6+12*rng.Float64())
 			}
+			if r.AtMostOne() {
+				v = math.Pow(10, -6*rng.Float64())
+			}
 			text := Format(v, r.Unit)
 			c, err := advise.ParseRequirement(r.Name + " < " + text)
 			if err != nil {
