@@ -14,6 +14,8 @@ import (
 type Usage struct {
 	CPU     time.Duration // user and system, all threads
 	PeakRSS int64         // B, the sum of each living one's peak
+	// Killed are the processes that the kernel killed at the device's memory limit.
+	Killed  int64
 	Waiting time.Duration // runnable without a CPU, live threads only
 	// WaitingUntold: the kernel keeps no account of Waiting.
 	WaitingUntold bool

@@ -319,6 +319,7 @@ func (j *joint) addUsage(to *usage) {
 			u.Waiting += v.Waiting
 			u.WaitingUntold = u.WaitingUntold || v.WaitingUntold
 			u.PeakRSS = max(u.PeakRSS, v.PeakRSS)
+			u.Killed += v.Killed
 			u.Periods += v.Periods
 			u.Throttled += v.Throttled
 			u.ThrottledFor += v.ThrottledFor

@@ -46,6 +46,9 @@ func (e *evidence) summarize() {
 		if after.PeakRSS > 0 { // 0: the kernel did not say
 			one(side, "peak_rss", float64(after.PeakRSS))
 		}
+		if after.Killed > 0 {
+			f.note("killed_for_memory_"+string(side), "1", float64(after.Killed))
+		}
 		if i == atServer && after.Instructions > 0 && client.n > 0 {
 			one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n))
 		}

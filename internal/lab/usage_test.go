@@ -57,3 +57,20 @@ func TestWhatTheKernelDoesNotSayIsNoZero(t *testing.T) {
 		}
 	}
 }
+
+// What the kernel killed at the device's limit is noted of the side.
+func TestKillsAreNoted(t *testing.T) {
+	r := sound()
+	r.usage.of[atServer][behindRun] = device.Usage{PeakRSS: 4096, Killed: 3}
+	r.summarize()
+	got := map[string]float64{}
+	for _, q := range r.findings.quality {
+		got[q.Key] = q.Value
+	}
+	if got["killed_for_memory_server"] != 3 {
+		t.Errorf("got %v", got)
+	}
+	if _, there := got["killed_for_memory_client"]; there {
+		t.Error("noted of the client, too")
+	}
+}

@@ -99,6 +99,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 					"and had no CPU (CONFIG_SCHED_INFO): times include any such wait, and verdicts cannot allow for it", side))
 			}
 		}
+		r.doubtProcesses(i, trials)
 		if n := holding(trials, "other_labs"); n > 0 && !r.counts(i) {
 			for _, side := range []measure.Side{measure.Client, measure.Server} {
 				r.warnCells(i, side, waits(), fmt.Sprintf("another lab measured on this machine during %d of %d trials: times "+
@@ -199,6 +200,19 @@ func (r *Report) doubtKept(treatment int, trials []map[string]float64) {
 	r.warnCells(treatment, measure.Client, timed, text)
 	if all > mostReconnects*sum(trials, "requests") {
 		r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
+	}
+}
+
+// doubtProcesses warns of what a side's processes came to: the memory limit killed some.
+func (r *Report) doubtProcesses(treatment int, trials []map[string]float64) {
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		if n := holding(trials, "killed_for_memory_"+string(side)); n > 0 {
+			text := fmt.Sprintf("in %d of %d trials the device's memory limit killed processes that the %s had started, "+
+				"%.0f in all: it does not fit into this memory, though it went on and answered", n, len(trials), side,
+				sum(trials, "killed_for_memory_"+string(side)))
+			r.warnCells(treatment, side, nil, text)
+			r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
+		}
 	}
 }
 
