@@ -80,6 +80,7 @@ func (e *evidence) summarize() {
 		f.note("surplus_answers", "1", float64(n))
 	}
 	e.noteConnections()
+	e.noteOpened()
 	if client.waited > 0 && e.setup.Connection == "multiplexed" {
 		f.note("waited_for_stream", "1", float64(client.waited))
 		f.note("wait_for_stream", "s", time.Duration(client.wait).Seconds())

@@ -138,6 +138,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 				"connecting, RTT does not", anew, all, left))
 		}
 		r.doubtKept(i, trials)
+		r.doubtOpened(i, trials)
 		if n := sum(trials, "unsure_answers"); n > 0 {
 			r.warnCells(i, measure.Client, nil, UnsureAnswers(int(n), int(sum(trials, "requests")), "response_topic"))
 		}
@@ -201,6 +202,25 @@ func (r *Report) doubtKept(treatment int, trials []map[string]float64) {
 	if all > mostReconnects*sum(trials, "requests") {
 		r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
 	}
+}
+
+// doubtOpened warns where a client that is to open a connection for each request opened fewer, by its kernel's count.
+func (r *Report) doubtOpened(treatment int, trials []map[string]float64) {
+	n := holding(trials, "connections_lacking")
+	if n == 0 {
+		return
+	}
+	requests := 0.0
+	for _, m := range trials {
+		if m["connections_lacking"] > 0 {
+			requests += m["requests"]
+		}
+	}
+	text := fmt.Sprintf("in %d of %d trials the client opened fewer connections than it sent requests, by its kernel's "+
+		"count: at least %.0f of %.0f requests used one that was open, so this is no connection: per-request; edgegauge "+
+		"stacks check finds what is wrong", n, len(trials), sum(trials, "connections_lacking"), requests)
+	r.warnCells(treatment, measure.Client, nil, text)
+	r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
 }
 
 // doubtProcesses warns of what a side's processes came to: the memory limit killed some.
