@@ -318,7 +318,7 @@ func (j *joint) addUsage(to *usage) {
 			u.CPU += v.CPU
 			u.Waiting += v.Waiting
 			u.WaitingUntold = u.WaitingUntold || v.WaitingUntold
-			u.PeakRSS = max(u.PeakRSS, v.PeakRSS)
+			u.PeakRSS, u.PeakLacks = max(u.PeakRSS, v.PeakRSS), max(u.PeakLacks, v.PeakLacks)
 			u.Killed += v.Killed
 			u.Periods += v.Periods
 			u.Throttled += v.Throttled

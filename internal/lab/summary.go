@@ -46,6 +46,9 @@ func (e *evidence) summarize() {
 		if after.PeakRSS > 0 { // 0: the kernel did not say
 			one(side, "peak_rss", float64(after.PeakRSS))
 		}
+		if after.PeakLacks > 0 {
+			f.note("peak_rss_lacks_"+string(side), "B", float64(after.PeakLacks))
+		}
 		if after.Killed > 0 {
 			f.note("killed_for_memory_"+string(side), "1", float64(after.Killed))
 		}

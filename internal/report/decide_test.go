@@ -352,6 +352,35 @@ func TestKillsForMemoryAreInTheAnswer(t *testing.T) {
 	}
 }
 
+// What the kernel counts late is said of the memory of that side alone.
+func TestMemoryThatIsCountedLate(t *testing.T) {
+	for _, lacks := range []float64{0, 262144} {
+		w := exactly(nil)
+		w.exact = func(_ map[string]string, block int) (out []store.Result) {
+			for _, side := range []measure.Side{measure.Client, measure.Server} {
+				for _, response := range []string{"rtt", "peak_rss"} {
+					v := 4096 * wobble(block)
+					out = append(out, store.Result{Side: side, Response: response, Unit: "B", N: 1, Mean: v, Median: v, P95: v,
+						Min: v, Max: v, Method: store.Measured})
+				}
+			}
+			return out
+		}
+		w.quality = func(map[string]string, int) []store.Quality {
+			if lacks == 0 {
+				return nil
+			}
+			return []store.Quality{{Key: "peak_rss_lacks_server", Unit: "B", Value: lacks}}
+		}
+		for _, c := range reportOf(t, w.write(t, twoStacks)).Cells {
+			want := lacks > 0 && c.Side == measure.Server && c.Response == "peak_rss"
+			if got := strings.Contains(strings.Join(c.Warnings, "\n"), "the figure may lack 262 kB"); got != want {
+				t.Errorf("lacks %g: %s of the %s: %q", lacks, c.Response, c.Side, c.Warnings)
+			}
+		}
+	}
+}
+
 // A treatment that alone has what one does not choose, such as a size, is not passed over in silence.
 func TestATreatmentThatIsComparedWithNone(t *testing.T) {
 	const twoSizes = "study: s\nservice: monitor\nrequests: 100\nfactors: {n: [1, 2], stack: [steady, spiky]}\ndesign: " +

@@ -223,9 +223,15 @@ func (r *Report) doubtOpened(treatment int, trials []map[string]float64) {
 	r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
 }
 
-// doubtProcesses warns of what a side's processes came to: the memory limit killed some.
+// doubtProcesses warns of what a side's processes came to: the memory limit killed some, or the kernel counts their
+// memory late.
 func (r *Report) doubtProcesses(treatment int, trials []map[string]float64) {
 	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		if n := holding(trials, "peak_rss_lacks_"+string(side)); n > 0 {
+			r.warnCells(treatment, side, []string{"peak_rss"}, fmt.Sprintf("this kernel counts pages late, up to 64 for each "+
+				"thread, and does not count them exactly (CONFIG_PROC_PAGE_MONITOR): the figure may lack %s",
+				Format(sum(trials, "peak_rss_lacks_"+string(side))/float64(n), "B")))
+		}
 		if n := holding(trials, "killed_for_memory_"+string(side)); n > 0 {
 			text := fmt.Sprintf("in %d of %d trials the device's memory limit killed processes that the %s had started, "+
 				"%.0f in all: it does not fit into this memory, though it went on and answered", n, len(trials), side,
