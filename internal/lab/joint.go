@@ -144,6 +144,7 @@ func (j *joint) warmUp(ctx context.Context, run stack.Run) (all stack.WarmUp, er
 	})
 	for _, h := range j.helpers {
 		all.Client += h.warmUp.Client
+		all.Repeated += h.warmUp.Repeated
 		all.Add(h.warmUp.Failures)
 	}
 	return all, err
