@@ -272,10 +272,10 @@ func (g *group) dirOf(file string) string {
 	return g.dirs[0]
 }
 
-// killedForMemory says whether the kernel killed one of its processes at the limit.
-func (g *group) killedForMemory() bool {
+// killedForMemory is how many of its processes the kernel killed at the limit.
+func (g *group) killedForMemory() int64 {
 	if g.l.Memory == 0 {
-		return false
+		return 0
 	}
 	file, key := "memory.oom_control", "oom_kill"
 	if g.two {
@@ -284,10 +284,11 @@ func (g *group) killedForMemory() bool {
 	b, _ := os.ReadFile(filepath.Join(g.dirOf("memory."), file))
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == key {
-			return f[1] != "0"
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			return n
 		}
 	}
-	return false
+	return 0
 }
 
 // throttling reads how often the quota was spent (cpu.stat: v1 counts the wait

@@ -45,12 +45,13 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 	p.usage = func() (Usage, error) {
 		u, err := p.used(counting...)
 		g.throttling(&u)
+		u.Killed = g.killedForMemory()
 		return u, err
 	}
 	ended := make(chan Exit, 1)
 	go func(exit <-chan Exit) {
 		e := <-exit
-		if e.Signal != "" && g.killedForMemory() {
+		if e.Signal != "" && g.killedForMemory() > 0 {
 			e.Signal += ": it exceeded the device's memory limit of " + d.Limits.memory()
 		}
 		for _, dir := range g.dirs { // what a killed supervisor left

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -49,6 +50,8 @@ type Process struct {
 	group      tracker // of its processes; empty: none, or on another machine
 	exit       chan Exit
 	usage      func() (Usage, error) // where it is more than used with that group; nil: it is not
+
+	read atomic.Bool // what it uses was read before
 
 	// connections asks another machine's kernel; nil: it runs on this one.
 	connections func(server netip.AddrPort) ([]kernel.Connection, error)

@@ -14,6 +14,10 @@ import (
 type Usage struct {
 	CPU     time.Duration // user and system, all threads
 	PeakRSS int64         // B, the sum of each living one's peak
+	// PeakLacks is how many B PeakRSS may lack where that is much of it; 0 elsewhere.
+	PeakLacks int64
+	// Killed are the processes that the kernel killed at the device's memory limit.
+	Killed  int64
 	Waiting time.Duration // runnable without a CPU, live threads only
 	// WaitingUntold: the kernel keeps no account of Waiting.
 	WaitingUntold bool
@@ -29,7 +33,8 @@ type Usage struct {
 	Uncounted bool
 }
 
-// Usage reads what the program uses now. Processes of it that ended already count where
+// Usage reads what the program uses now. The first reading, before a run, is as quick as can be; those behind it look
+// at its memory exactly. Processes of it that ended already count where
 // it has a control group that counts CPU time (cgroup v2); elsewhere only as
 // far as somebody has waited for them, the supervisor for those that left their parent (10 ms steps).
 func (p *Process) Usage() (Usage, error) {
@@ -66,6 +71,7 @@ func (p *Process) ofAdopted() time.Duration {
 func (p *Process) used(groups ...tracker) (Usage, error) {
 	// Subtle: first, lest one that ends meanwhile counts twice, or the program itself, which its supervisor waits for.
 	u := Usage{Stolen: kernel.Stolen(), CPU: p.ofAdopted()}
+	exact := p.read.Swap(true)
 	for _, q := range p.family() {
 		cpu, err := kernel.CPUTime(q)
 		if err != nil {
@@ -79,13 +85,33 @@ func (p *Process) used(groups ...tracker) (Usage, error) {
 		u.WaitingUntold = u.WaitingUntold || !told && q == p.PID
 		status := kernel.ReadStatus(q)
 		u.CPU += cpu + was.Waited
-		u.PeakRSS += status.Bytes("VmHWM")
+		peak, lacks := peakRSS(q, status, exact)
+		u.PeakRSS, u.PeakLacks = u.PeakRSS+peak, u.PeakLacks+lacks
 		u.Waiting += waiting
 		u.Uncounted = u.Uncounted || status.WaitsForNone()
 	}
 	spent, all := countedByGroups(p.PID, groups...)
 	u.CPU, u.Uncounted = max(u.CPU, spent), u.Uncounted && !all // of running threads it may be a tick behind
 	return u, nil
+}
+
+// peakRSS is the most that a process had resident, in B, and how much that may lack where it is half as much or more.
+// Exact: what it has resident now is looked at where VmHWM may lack a hundredth. To look at each page takes the kernel
+// less than a millisecond then, as such a program is small, or has many threads.
+func peakRSS(pid int, s kernel.Status, exact bool) (peak, lacks int64) {
+	peak, lacks = s.PeakResident()
+	if lacks < peak/100 {
+		return peak, 0
+	}
+	if exact {
+		if now, ok := kernel.Resident(pid); ok {
+			return max(peak, now), 0
+		}
+	}
+	if lacks < peak/2 {
+		lacks = 0
+	}
+	return peak, lacks
 }
 
 // countedByGroups is the CPU time that control groups count, and says whether pid is in one of them: the kernel may

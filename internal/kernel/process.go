@@ -267,6 +267,27 @@ func (s Status) value(key string) string {
 	return ""
 }
 
+// Resident is what a process has resident now, in B, counted page by page: see Status.PeakResident. Not ok where the
+// kernel does not say (CONFIG_PROC_PAGE_MONITOR), or not to us.
+func Resident(pid int) (n int64, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, false
+	}
+	s := Status(b)
+	return s.Bytes("Rss"), s.value("Rss") != ""
+}
+
+// latePages are those that a thread has before the kernel adds them to its process's VmRSS and VmHWM
+// (TASK_RSS_EVENTS_THRESH, until Linux 6.1; later kernels count by CPU, as late).
+const latePages = 64
+
+// PeakResident is the most that the process had resident, in B, as VmHWM tells it, and how much that may lack.
+func (s Status) PeakResident() (peak, lacks int64) {
+	threads, _ := strconv.ParseInt(s.value("Threads"), 10, 64)
+	return s.Bytes("VmHWM"), latePages * threads * int64(os.Getpagesize())
+}
+
 // WaitsForNone says that the process ignores the end of its children: it waits for
 // none, and the kernel then adds their CPU time to nobody's (getrusage(2)).
 func (s Status) WaitsForNone() bool {

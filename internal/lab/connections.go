@@ -31,6 +31,7 @@ type connections struct {
 	programs *programs
 	census   [2]stack.Census      // by the kernel of each side's program
 	counters []kernel.TCPCounters // of these kernels, before the last reading of their tables; nil: one does not say
+	opened   [2]int64             // per-request: by the client's kernel, before the run and behind it; 0: it does not say
 	most     int                  // how many a client that is to keep them had, at least; 0: nobody knows
 	counting sync.WaitGroup
 }
@@ -47,6 +48,7 @@ func (n *connections) countEarly() {
 // countWarm counts those that are open when the warm-up has ended: again, unless none was opened or closed meanwhile.
 func (n *connections) countWarm() {
 	n.counting.Wait()
+	n.readOpened(beforeRun)
 	if counters := n.readCounters(); counters == nil || !slices.Equal(counters, n.counters) {
 		n.counters = counters
 		n.count(stack.WhenWarm)
@@ -56,6 +58,7 @@ func (n *connections) countWarm() {
 // countLast counts those that came in the run, if any did, beside the reading of the records.
 func (n *connections) countLast() {
 	n.counting.Go(func() {
+		n.readOpened(behindRun)
 		if counters := n.readCounters(); counters == nil || !slices.Equal(counters, n.counters) {
 			n.count(stack.AfterRun)
 		}
@@ -63,6 +66,23 @@ func (n *connections) countLast() {
 			n.most = max(n.most, n.census[side].Had())
 		}
 	})
+}
+
+// readOpened reads how many connections were opened in the client's network so far, if it is to open one for each
+// request. Others there may have opened some, too.
+func (n *connections) readOpened(when int) {
+	if n.programs.client == nil || !opensEach(n.setup) {
+		return
+	}
+	if c, err := n.programs.client.process.TCPCounters(); err == nil {
+		n.opened[when] = c.Opened
+	}
+}
+
+// opensEach says whether the client of a treatment is to open a connection for each request, of which its kernel knows.
+func opensEach(s *study.Setup) bool {
+	return s.Connection == "per-request" && s.Population.Devices == 0 && !s.Joint() && !overUDP(s) &&
+		s.Transport != "http3"
 }
 
 // count asks the kernels for their tables. Of what both know, the higher count holds: either may have forgotten some.
@@ -113,5 +133,18 @@ func (e *evidence) noteConnections() {
 	if asked := connectionsAsked(e.setup); asked > 0 && e.connections > 0 {
 		e.findings.note("connections_asked", "1", float64(asked))
 		e.findings.note("connections_had", "1", float64(e.connections))
+	}
+}
+
+// noteOpened notes how many requests, at least, used a connection that was open, though each was to open one. The
+// first of each lane may have been opened before the run.
+func (e *evidence) noteOpened() {
+	before, behind := e.opened[beforeRun], e.opened[behindRun]
+	if before == 0 || behind < before { // the kernel does not say, or not always
+		return
+	}
+	c := &e.sides[atClient]
+	if lacking := int64(c.n-c.failed-e.setup.Concurrency) - (behind - before); lacking > 0 {
+		e.findings.note("connections_lacking", "1", float64(lacking))
 	}
 }

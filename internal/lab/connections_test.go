@@ -194,3 +194,46 @@ func TestCountersOfTwoKernels(t *testing.T) {
 		t.Errorf("with clients elsewhere: %v", c)
 	}
 }
+
+// A client that is to open a connection for each request, and opens fewer by its kernel's count, is noted; one whose
+// kernel does not say, or counts others' as well, is not.
+func TestConnectionsThatWereNotOpened(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, tt := range []struct {
+		what         string
+		connection   string
+		before, last int64
+		want         float64
+	}{
+		{"one for each", "per-request", 9, 9 + fakeRequests, 0},
+		{"the first was open before", "per-request", 9, 9 + fakeRequests - 1, 0},
+		{"one for all", "per-request", 9, 9, fakeRequests - 1},
+		{"one that is kept", "keep-alive", 9, 9, 0},
+		{"a kernel that counts nothing", "per-request", 0, 0, 0},
+		{"others on the machine", "per-request", 9, 900, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := soundStack()
+			var mu sync.Mutex
+			read := 0
+			s.counters = func(int) (kernel.TCPCounters, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if read++; read == 1 {
+					return kernel.TCPCounters{Opened: tt.before}, nil
+				}
+				return kernel.TCPCounters{Opened: tt.last}, nil
+			}
+			l, running := fakeLab(t, s, 1)
+			defer l.Store.Close()
+			l.Plan.Trials[0].Setup.Connection = tt.connection
+			if _, err := l.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			running.Wait()
+			if got := noted(t, l)["connections_lacking"]; got != tt.want {
+				t.Errorf("%s: got %v, want %v", tt.what, got, tt.want)
+			}
+		})
+	}
+}

@@ -28,6 +28,7 @@ type evidence struct {
 	devices     *devices // nil: the client is one
 	servers     int      // processes that share the devices' connections; 0: one has all
 	connections int      // how many a client that is to keep them had, at least; 0: nobody knows
+	opened      [2]int64 // by the kernel of a client that is to open one for each request, before and behind the run
 	benches     []benchRun
 	apart       time.Duration // the largest difference of the instants at which two benches began, bound included
 	others      int           // labs that measured on this machine beside this one
@@ -49,6 +50,7 @@ func (t *trialRunner) evidence() *evidence {
 	e := &evidence{setup: t.setup, failures: l.Plan.Study.Failures, overload: l.Overload, mostLate: l.MostLate,
 		lateShare: l.LateShare, lossy: t.programs.link.lossy(), cpus: len(t.cpus()), clientCPUs: t.clientCPUs(),
 		conversation: t.conversation, tallies: &t.records.tallies, usage: t.usage, connections: t.connections.most,
+		opened:  t.connections.opened,
 		benches: t.joint.runs(), apart: t.joint.apart, others: s.otherLabs(), stall: s.stall, findings: &t.findings}
 	if between, ok := t.link(); ok {
 		e.link = between

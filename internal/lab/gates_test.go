@@ -7,6 +7,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/link"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -96,6 +97,27 @@ func TestGates(t *testing.T) {
 			}
 			r.late.Add(measure.Exchange{Due: time.Hour, Sent: time.Hour + time.Second, Done: 2 * time.Hour})
 		}, "p99.9 1s of 1ms allowed"},
+		{"a warm-up that the server does not know", func(r *evidence) {
+			r.conversation.warmUp = stack.WarmUp{Client: 500}
+		}, "the client counted 500 requests of the warm-up, the server 0"},
+		{"a server that counts more of it", func(r *evidence) {
+			r.conversation.warmUp = stack.WarmUp{Client: 5, Server: 6}
+		}, "the client counted 5 requests of the warm-up, the server 6"},
+		{"one that was sent again over another connection", func(r *evidence) {
+			r.conversation.warmUp = stack.WarmUp{Client: 5, Server: 6, Repeated: 1}
+		}, ""},
+		{"a warm-up of which the server did not see what failed", func(r *evidence) {
+			r.conversation.warmUp = stack.WarmUp{Client: 5, Server: 3, Failures: stack.Failures{Failed: 2}}
+		}, ""},
+		{"nor what did not", func(r *evidence) {
+			r.conversation.warmUp = stack.WarmUp{Client: 5, Server: 2, Failures: stack.Failures{Failed: 2}}
+		}, "the client counted 5 requests of the warm-up, the server 2"},
+		{"a warm-up behind a link that loses", func(r *evidence) {
+			r.conversation.warmUp, r.lossy = stack.WarmUp{Client: 5, Server: 3}, true
+		}, ""},
+		{"one of a service that was there before", func(r *evidence) {
+			r.conversation.warmUp, r.setup.URL = stack.WarmUp{Client: 5}, "http://127.0.0.1:80/"
+		}, ""},
 		{"a lab that was stopped", func(r *evidence) {
 			r.stall = 3 * time.Second
 		}, "this lab did not run for 3s of the trial"},

@@ -144,6 +144,7 @@ func (j *joint) warmUp(ctx context.Context, run stack.Run) (all stack.WarmUp, er
 	})
 	for _, h := range j.helpers {
 		all.Client += h.warmUp.Client
+		all.Repeated += h.warmUp.Repeated
 		all.Add(h.warmUp.Failures)
 	}
 	return all, err
@@ -318,7 +319,8 @@ func (j *joint) addUsage(to *usage) {
 			u.CPU += v.CPU
 			u.Waiting += v.Waiting
 			u.WaitingUntold = u.WaitingUntold || v.WaitingUntold
-			u.PeakRSS = max(u.PeakRSS, v.PeakRSS)
+			u.PeakRSS, u.PeakLacks = max(u.PeakRSS, v.PeakRSS), max(u.PeakLacks, v.PeakLacks)
+			u.Killed += v.Killed
 			u.Periods += v.Periods
 			u.Throttled += v.Throttled
 			u.ThrottledFor += v.ThrottledFor

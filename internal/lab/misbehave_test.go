@@ -96,6 +96,8 @@ func wrongAnswers() []misbehaviour {
 		{"a warm-up of failures that are text", say(warming, `{"type":"end","count":2,"failed":"all"}`+"\n"),
 			"violated the protocol"},
 		{"a warm-up with records", say(warming, lines(client[:2])+endOf(2, 0)), "an unexpected record"},
+		{"a warm-up that only the client knows of", say(forgets, endOf(0, 0)),
+			"the client counted 2 requests of the warm-up, the server 0"},
 		{"discarded records that come", say(forgets, lines(server[:2])+endOf(2, 0)), "an unexpected record"},
 		{"a client whose search took a while", say(calling, toldPhase("ready", "discovery", 5_000_000)), "valid"},
 		{"a negative search", say(calling, toldPhase("ready", "discovery", -5)), "a negative phase: discovery -5ns"},

@@ -46,6 +46,12 @@ func (e *evidence) summarize() {
 		if after.PeakRSS > 0 { // 0: the kernel did not say
 			one(side, "peak_rss", float64(after.PeakRSS))
 		}
+		if after.PeakLacks > 0 {
+			f.note("peak_rss_lacks_"+string(side), "B", float64(after.PeakLacks))
+		}
+		if after.Killed > 0 {
+			f.note("killed_for_memory_"+string(side), "1", float64(after.Killed))
+		}
 		if i == atServer && after.Instructions > 0 && client.n > 0 {
 			one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n))
 		}
@@ -77,6 +83,7 @@ func (e *evidence) summarize() {
 		f.note("surplus_answers", "1", float64(n))
 	}
 	e.noteConnections()
+	e.noteOpened()
 	if client.waited > 0 && e.setup.Connection == "multiplexed" {
 		f.note("waited_for_stream", "1", float64(client.waited))
 		f.note("wait_for_stream", "s", time.Duration(client.wait).Seconds())

@@ -57,3 +57,22 @@ func TestWhatTheKernelDoesNotSayIsNoZero(t *testing.T) {
 		}
 	}
 }
+
+// What the kernel killed at the device's limit, and what it counts late, is noted of the side.
+func TestKillsAndLatePagesAreNoted(t *testing.T) {
+	r := sound()
+	r.usage.of[atServer][behindRun] = device.Usage{PeakRSS: 4096, PeakLacks: 1 << 18, Killed: 3}
+	r.summarize()
+	got := map[string]float64{}
+	for _, q := range r.findings.quality {
+		got[q.Key] = q.Value
+	}
+	if got["peak_rss_lacks_server"] != 1<<18 || got["killed_for_memory_server"] != 3 {
+		t.Errorf("got %v", got)
+	}
+	for _, key := range []string{"peak_rss_lacks_client", "killed_for_memory_client"} {
+		if _, there := got[key]; there {
+			t.Errorf("%s is noted", key)
+		}
+	}
+}

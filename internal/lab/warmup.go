@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -22,12 +23,24 @@ func (t *trialRunner) keepWarmUp() error {
 	return labFault(err)
 }
 
-// warm: a warm-up of which no request was answered warmed nothing up.
+// warm: a warm-up of which no request was answered, or that never was, warmed nothing up.
 func (e *evidence) warm() string {
 	w := &e.conversation.warmUp
+	if e.missed(w) {
+		return fmt.Sprintf("the client counted %d requests of the warm-up, the server %d", w.Client, w.Server)
+	}
 	if w.Failed == 0 || w.Failed < w.Client || e.overload || lostByLink(e.setup, e.link, w.Failed, w.Client) {
 		return ""
 	}
 	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,
 		cmp.Or(w.FirstFailure, "the client does not say why"))
+}
+
+// missed reports whether the server had another number of the warm-up's requests than the client sent: of those that
+// failed it may know none, and behind a link that loses it may have seen some twice.
+func (e *evidence) missed(w *stack.WarmUp) bool {
+	if existing(e.setup) || e.devices != nil || e.lossy {
+		return false
+	}
+	return w.Server < w.Client-w.Failed || w.Failed == 0 && w.Repeated == 0 && w.Server != w.Client
 }

@@ -333,6 +333,54 @@ func TestConnectionsThatNobodyTellsOf(t *testing.T) {
 	}
 }
 
+// Processes that the memory limit killed are said in the answer and with each figure of their side, and of no other.
+func TestKillsForMemoryAreInTheAnswer(t *testing.T) {
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		rtt := func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) }
+		r := reportOf(t, fabricated(t, twoStacks, rtt,
+			store.Quality{Key: "killed_for_memory_" + string(side), Unit: "1", Value: 2}))
+		says := "in 30 of 30 trials the device's memory limit killed processes that the " + string(side) +
+			" had started, 60 in all"
+		if got := strings.Count(strings.Join(r.Alarms, "\n"), says); got != 2 {
+			t.Errorf("%s: %d alarms of 2: %q", side, got, r.Alarms)
+		}
+		for _, c := range r.Cells {
+			if got := strings.Contains(strings.Join(c.Warnings, "\n"), says); got != (c.Side == side) {
+				t.Errorf("%s: %s of the %s: %q", side, c.Response, c.Side, c.Warnings)
+			}
+		}
+	}
+}
+
+// What the kernel counts late is said of the memory of that side alone.
+func TestMemoryThatIsCountedLate(t *testing.T) {
+	for _, lacks := range []float64{0, 262144} {
+		w := exactly(nil)
+		w.exact = func(_ map[string]string, block int) (out []store.Result) {
+			for _, side := range []measure.Side{measure.Client, measure.Server} {
+				for _, response := range []string{"rtt", "peak_rss"} {
+					v := 4096 * wobble(block)
+					out = append(out, store.Result{Side: side, Response: response, Unit: "B", N: 1, Mean: v, Median: v, P95: v,
+						Min: v, Max: v, Method: store.Measured})
+				}
+			}
+			return out
+		}
+		w.quality = func(map[string]string, int) []store.Quality {
+			if lacks == 0 {
+				return nil
+			}
+			return []store.Quality{{Key: "peak_rss_lacks_server", Unit: "B", Value: lacks}}
+		}
+		for _, c := range reportOf(t, w.write(t, twoStacks)).Cells {
+			want := lacks > 0 && c.Side == measure.Server && c.Response == "peak_rss"
+			if got := strings.Contains(strings.Join(c.Warnings, "\n"), "the figure may lack 262 kB"); got != want {
+				t.Errorf("lacks %g: %s of the %s: %q", lacks, c.Response, c.Side, c.Warnings)
+			}
+		}
+	}
+}
+
 // A treatment that alone has what one does not choose, such as a size, is not passed over in silence.
 func TestATreatmentThatIsComparedWithNone(t *testing.T) {
 	const twoSizes = "study: s\nservice: monitor\nrequests: 100\nfactors: {n: [1, 2], stack: [steady, spiky]}\ndesign: " +

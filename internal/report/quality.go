@@ -99,6 +99,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 					"and had no CPU (CONFIG_SCHED_INFO): times include any such wait, and verdicts cannot allow for it", side))
 			}
 		}
+		r.doubtProcesses(i, trials)
 		if n := holding(trials, "other_labs"); n > 0 && !r.counts(i) {
 			for _, side := range []measure.Side{measure.Client, measure.Server} {
 				r.warnCells(i, side, waits(), fmt.Sprintf("another lab measured on this machine during %d of %d trials: times "+
@@ -137,6 +138,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 				"connecting, RTT does not", anew, all, left))
 		}
 		r.doubtKept(i, trials)
+		r.doubtOpened(i, trials)
 		if n := sum(trials, "unsure_answers"); n > 0 {
 			r.warnCells(i, measure.Client, nil, UnsureAnswers(int(n), int(sum(trials, "requests")), "response_topic"))
 		}
@@ -199,6 +201,44 @@ func (r *Report) doubtKept(treatment int, trials []map[string]float64) {
 	r.warnCells(treatment, measure.Client, timed, text)
 	if all > mostReconnects*sum(trials, "requests") {
 		r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
+	}
+}
+
+// doubtOpened warns where a client that is to open a connection for each request opened fewer, by its kernel's count.
+func (r *Report) doubtOpened(treatment int, trials []map[string]float64) {
+	n := holding(trials, "connections_lacking")
+	if n == 0 {
+		return
+	}
+	requests := 0.0
+	for _, m := range trials {
+		if m["connections_lacking"] > 0 {
+			requests += m["requests"]
+		}
+	}
+	text := fmt.Sprintf("in %d of %d trials the client opened fewer connections than it sent requests, by its kernel's "+
+		"count: at least %.0f of %.0f requests used one that was open, so this is no connection: per-request; edgegauge "+
+		"stacks check finds what is wrong", n, len(trials), sum(trials, "connections_lacking"), requests)
+	r.warnCells(treatment, measure.Client, nil, text)
+	r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
+}
+
+// doubtProcesses warns of what a side's processes came to: the memory limit killed some, or the kernel counts their
+// memory late.
+func (r *Report) doubtProcesses(treatment int, trials []map[string]float64) {
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		if n := holding(trials, "peak_rss_lacks_"+string(side)); n > 0 {
+			r.warnCells(treatment, side, []string{"peak_rss"}, fmt.Sprintf("this kernel counts pages late, up to 64 for each "+
+				"thread, and does not count them exactly (CONFIG_PROC_PAGE_MONITOR): the figure may lack %s",
+				Format(sum(trials, "peak_rss_lacks_"+string(side))/float64(n), "B")))
+		}
+		if n := holding(trials, "killed_for_memory_"+string(side)); n > 0 {
+			text := fmt.Sprintf("in %d of %d trials the device's memory limit killed processes that the %s had started, "+
+				"%.0f in all: it does not fit into this memory, though it went on and answered", n, len(trials), side,
+				sum(trials, "killed_for_memory_"+string(side)))
+			r.warnCells(treatment, side, nil, text)
+			r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
+		}
 	}
 }
 

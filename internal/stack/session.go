@@ -150,8 +150,9 @@ type WarmUp struct {
 	// Requests as each side counted them. They may differ without a fault: on a link
 	// that loses packets the server may have seen fewer, or one of them twice.
 	Client, Server int
-	Failures       // of the client's requests
-	Span           // the client's run, without the server's report
+	Repeated       int // by the client, over another connection
+	Failures           // of the client's requests
+	Span               // the client's run, without the server's report
 }
 
 // WarmUp has the client send requests that nobody records, and the server forget
@@ -172,7 +173,7 @@ func (s *Session) WarmUp(ctx context.Context, run Run) (WarmUp, error) {
 	if err != nil {
 		return out, blame(due, measure.Client, "did not end its warm-up", err)
 	}
-	out.Client, out.Failures = end.Count, end.Failures
+	out.Client, out.Failures, out.Repeated = end.Count, end.Failures, end.Repetitions
 	if s.RunEnded != nil {
 		if err := s.RunEnded(); err != nil {
 			return out, err
