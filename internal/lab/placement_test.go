@@ -145,7 +145,7 @@ func TestProgramsMadeForAMachine(t *testing.T) {
 		Call: stack.Program{Command: []string{"build/bin/client"}}}
 	for _, side := range []int{atClient, atServer} {
 		made, err := crossed(away{}, d, side)
-		if err == nil || !strings.Contains(err.Error(), "stacks/x/build.sh armel") {
+		if err == nil || !strings.Contains(err.Error(), "build the same source with a compiler for armel") {
 			t.Errorf("side %d: got %v, %v", side, made, err)
 		}
 	}
