@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
@@ -37,8 +38,9 @@ func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 		want int // remarks
 	}{{[]float64{-1, -1, -1}, 0}, {[]float64{2, 2, 2}, 0}, {[]float64{-1, -1, 10, 10}, 1}, {[]float64{10, 10, -1}, 0}} {
 		var past []Past
-		for _, f := range tt.fail {
+		for i, f := range tt.fail {
 			past = append(past, run(f))
+			past[i].Began = time.Date(2026, 11, 30, i, 0, 0, 0, time.UTC)
 		}
 		h, err := MakeHistory(past, "", ByDate, nil)
 		if err != nil {

@@ -27,6 +27,8 @@ func TestLoadDifferences(t *testing.T) {
 		{"a rate", "n: 10", "n: 10\nrate: 100", "rate: not set before, 100", "rate"},
 		{"a stack", "stack: a", "stack: b", "", "stack: a before, b now"},
 		{"another name", "study: s", "study: z", "", "study: s before, z now"},
+		{"another name, fewer requests", "study: s\nservice: echo\nstack: a\nn: 10\nrequests: 100",
+			"study: z\nservice: echo\nstack: a\nn: 10\nrequests: 5", "", "study: s before, z now"},
 		{"another study", "study: s\nservice: echo\nstack: a", "study: z\nservice: echo\nstack: b", "study: s before, z now",
 			"study: s"},
 	} {

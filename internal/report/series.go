@@ -293,7 +293,10 @@ var askedOf = []string{"service", "n", "size", "request", "concurrency", "rate",
 func LoadDifferences(old, new *Report) []string {
 	var out []string
 	keys := changed(old, new)
-	if a, b := old.Study.Name, new.Study.Name; a != b && len(keys) > 0 {
+	another := slices.ContainsFunc(sortedKeys(keys), func(k string) bool {
+		return !ofTrials(k) && k != "requests" && k != "duration" // how often the same is asked
+	})
+	if a, b := old.Study.Name, new.Study.Name; a != b && another {
 		out = append(out, fmt.Sprintf("study: %s before, %s now", a, b))
 	}
 	for _, k := range sortedKeys(keys) {
