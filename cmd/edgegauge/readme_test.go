@@ -55,5 +55,6 @@ func ready(t *testing.T, name, path string) {
 	}
 }
 
-// elsewhere is what only this machine lacks: a stack that is not built, a service, a secret.
-var elsewhere = regexp.MustCompile("cannot run here|nothing listens at|the environment variable TOKEN is not set")
+// elsewhere is what only this machine lacks: a stack or an emulated machine that is not built, a service, a secret.
+var elsewhere = regexp.MustCompile("cannot run here|is not built; run: edgegauge devices build|nothing listens at|" +
+	"the environment variable TOKEN is not set")
