@@ -61,7 +61,7 @@ func TestRetriedTrialsOfACompare(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
-		if err := h.Text(&text); err != nil || strings.Contains(text.String(), "! failed attempts: ") !=
+		if err := h.Text(&text); err != nil || strings.Contains(text.String(), "! failed attempts:") !=
 			(want == stat.Confirmed) {
 			t.Errorf("%s: history: %v\n%s", why, err, text.String())
 		}

@@ -27,7 +27,7 @@ func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 		w.quality = func(at map[string]string, block int) []store.Quality {
 			failed := 0.0
 			if at["stack"] == "a" {
-				failed = math.Round(fail + float64(block%2))
+				failed = max(0, fail+float64(block%2))
 			}
 			return []store.Quality{{Key: "requests", Unit: "1", Value: 100}, {Key: "failures", Unit: "1", Value: failed}}
 		}
@@ -53,7 +53,7 @@ func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 		if err := h.JSON(&json); err != nil {
 			t.Fatal(err)
 		}
-		for form, got := range map[string]int{"text": strings.Count(text.String(), "! failed requests: "),
+		for form, got := range map[string]int{"text": strings.Count(text.String(), "! failed requests:"),
 			"json": strings.Count(json.String(), `"more_requests_failed"`)} {
 			if got != tt.want {
 				t.Errorf("%v failed in runs: %s has %d remarks, want %d\n%s", tt.fail, form, got, tt.want, text.String())
