@@ -239,6 +239,9 @@ func drawWaited(r *rand.Rand, trials int, answered float64, late bool) Attempts 
 // condition on the share, alike: a version that answers a tenth of its requests with an error is worse on a busy
 // machine, too, and one whose requests are late there is not. Where nobody knows how they failed, nothing is said.
 func TestWaitingExcusesLateRequestsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const repeats = 200
 	r := rand.New(rand.NewPCG(30, 1))
 	rose := mustChange(t, "failed_share > 10%")

@@ -50,6 +50,9 @@ func (d drawnStudy) draw(r *rand.Rand, factor func(treatment int) float64) []Ser
 // that the whole differs, whatever its figures have to do with each other. Of one that takes 1.3 times as long most say
 // so. The rates of doc/method.md are of 2,000 each.
 func TestRepetitionsDifferBeyondTheMargin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	for _, x := range []struct {
 		drawnStudy
 		least [2]float64 // per cent that differ at 1.1 and 1.3 times as long

@@ -78,6 +78,9 @@ func TestShiftsKeepTheirLevel(t *testing.T) {
 // So it does where a few trials of each run are all that tells its error, whether runs differ by themselves or not. By
 // the errors as they stand it does not.
 func TestShiftsKeepTheirLevelOfFewTrials(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	const histories, alpha, n = 4000, 0.05, 20
 	for _, trials := range []int{2, 3, 6} {
 		for _, between := range []float64{0, 0.5} {

@@ -222,6 +222,9 @@ func TestGrossEnergyOfALateMeter(t *testing.T) {
 // so does one whose noise is less than its steps; whether it says how large they are or its readings do. Where noise
 // dithers them, or readings have no steps, nothing is hidden.
 func TestNeighbouringValuesHideAStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	rng := rand.New(rand.NewPCG(3, 0))
 	run := Window{2 * time.Second, 3 * time.Second}
 	const step, n = 0.01, 300
