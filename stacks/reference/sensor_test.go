@@ -178,6 +178,7 @@ func TestLateAnswerIsNotTheNext(t *testing.T) {
 	t.Parallel()
 	p := newPlug(t)
 	var questions atomic.Int64
+	late := make(chan struct{})
 	p.in(func(l *sensor.Line) {
 		for b := make([]byte, 1); ; {
 			if _, err := l.Read(b); err != nil {
@@ -190,7 +191,10 @@ func TestLateAnswerIsNotTheNext(t *testing.T) {
 				l.Write([]byte("11.11\n")) // of the first question, which timed out
 				continue
 			}
-			time.AfterFunc(sensorLimit+200*time.Millisecond, func() { l.Write([]byte("22.22\n")) })
+			time.AfterFunc(sensorLimit+200*time.Millisecond, func() {
+				l.Write([]byte("22.22\n"))
+				close(late)
+			})
 		}
 	})
 	s, _ := openSensor("serial:" + p.name)
@@ -198,7 +202,8 @@ func TestLateAnswerIsNotTheNext(t *testing.T) {
 	if _, err := s.read(); err == nil {
 		t.Fatal("the first reading was not late")
 	}
-	time.Sleep(500 * time.Millisecond) // its answer lies waiting now
+	<-late
+	time.Sleep(200 * time.Millisecond) // its answer lies waiting now
 	if got, err := s.read(); err != nil || got != 1111 {
 		t.Errorf("got %d, want the answer to the second question: %v", got, err)
 	}
