@@ -34,9 +34,9 @@ type Usage struct {
 }
 
 // Usage reads what the program uses now. The first reading, before a run, is as quick as can be; those behind it look
-// at its memory exactly. Processes of it that ended already count where
-// it has a control group that counts CPU time (cgroup v2); elsewhere only as
-// far as somebody has waited for them, the supervisor for those that left their parent (10 ms steps).
+// at its memory exactly. Processes of it that ended already count where it has a control group that counts CPU time
+// (cgroup v2); elsewhere only as far as somebody has waited for them, the supervisor for those that left their parent
+// (10 ms steps).
 func (p *Process) Usage() (Usage, error) {
 	if p.usage != nil {
 		return p.usage()
@@ -96,8 +96,8 @@ func (p *Process) used(groups ...tracker) (Usage, error) {
 }
 
 // peakRSS is the most that a process had resident, in B, and how much that may lack where it is half as much or more.
-// Exact: what it has resident now is looked at where VmHWM may lack a hundredth. To look at each page takes the kernel
-// less than a millisecond then, as such a program is small, or has many threads.
+// Exact: what it has resident now is looked at where VmHWM may lack a hundredth, as of small programs and of those with
+// many threads. To look at each page takes the kernel 4 to 8 ms of a JVM of 340 MB with 81 threads.
 func peakRSS(pid int, s kernel.Status, exact bool) (peak, lacks int64) {
 	peak, lacks = s.PeakResident()
 	if lacks < peak/100 {

@@ -62,20 +62,28 @@ func TestResponsesThatNothingGives(t *testing.T) {
 		{"responses: [rtt, wire_bytes]\nfactors: {load: [{name: one, stack: coap-json, requests: 100}, {name: many, stack: " +
 			"coap-json, devices: 100, period: 1s, duration: 10s, capture: off}]}", ""},
 	} {
-		stack := "stack: rest-json\n"
-		if strings.Contains(x.study, "stack:") {
-			stack = ""
-		}
-		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\n"+stack+x.study+"\n"))
-		if err != nil {
-			t.Errorf("%s: %v", x.study, err)
-			continue
-		}
-		a := b.assemble(p, b.Exe, b.Temp)
-		a.seeGiven()
-		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) {
-			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
-		}
+		given(t, b, x.study, x.want)
+	}
+}
+
+// given reads a study, of rest-json where it names no stack, and expects what stands in the way of its responses; empty:
+// nothing does.
+func given(t *testing.T, b *Testbed, text, want string) {
+	t.Helper()
+	stack := "stack: rest-json\n"
+	if strings.Contains(text, "stack:") {
+		stack = ""
+	}
+	p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\n"+stack+text+"\n"))
+	if err != nil {
+		t.Errorf("%s: %v", text, err)
+		return
+	}
+	a := b.assemble(p, b.Exe, b.Temp)
+	a.openLinks()
+	a.seeGiven()
+	if got := fmt.Sprint(a.err()); (a.err() == nil) != (want == "") || !strings.Contains(got, want) {
+		t.Errorf("%s: got %s, want %s", text, got, want)
 	}
 }
 
@@ -100,21 +108,7 @@ func TestStudiesThatMeasureNothing(t *testing.T) {
 		{"responses: [rtt]\nfactors: {load: [{name: one, requests: 5, leave_out: [rtt]}, {name: two, requests: 6}]}", ""},
 		{"leave_out: [rtt]", ""},
 	} {
-		stack := "stack: rest-json\n"
-		if strings.Contains(x.study, "stack:") {
-			stack = ""
-		}
-		p, err := b.Read(t.Context(), "s.yaml", []byte("study: s\nservice: monitor\n"+stack+x.study+"\n"))
-		if err != nil {
-			t.Errorf("%s: %v", x.study, err)
-			continue
-		}
-		a := b.assemble(p, b.Exe, b.Temp)
-		a.openLinks()
-		a.seeGiven()
-		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) {
-			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
-		}
+		given(t, b, x.study, x.want)
 	}
 }
 
