@@ -16,6 +16,7 @@ import (
 func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 	const file = "study: s\nservice: echo\nfactors: {stack: [a, b]}\nrequests: 100\ndesign: {replications: 8, seed: 1}\n" +
 		"responses: [rtt]\nfailures: 50%\n"
+	const burst = 50 // so many fail in one trial alone, which chance may explain
 	run := func(fail float64) Past {
 		w := world{method: store.Measured}
 		w.value = func(_ map[string]string, side measure.Side, response string) (float64, float64) {
@@ -26,8 +27,12 @@ func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 		}
 		w.quality = func(at map[string]string, block int) []store.Quality {
 			failed := 0.0
-			if at["stack"] == "a" {
+			switch {
+			case at["stack"] != "a":
+			case fail < burst:
 				failed = max(0, fail+float64(block%2))
+			case block == 3:
+				failed = fail
 			}
 			return []store.Quality{{Key: "requests", Unit: "1", Value: 100}, {Key: "failures", Unit: "1", Value: failed}}
 		}
@@ -36,7 +41,8 @@ func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 	for _, tt := range []struct {
 		fail []float64
 		want int // remarks
-	}{{[]float64{-1, -1, -1}, 0}, {[]float64{2, 2, 2}, 0}, {[]float64{-1, -1, 10, 10}, 1}, {[]float64{10, 10, -1}, 0}} {
+	}{{[]float64{-1, -1, -1}, 0}, {[]float64{2, 2, 2}, 0}, {[]float64{-1, -1, 10, 10}, 1}, {[]float64{10, 10, -1}, 0},
+		{[]float64{-1, -1, burst}, 0}} {
 		var past []Past
 		for i, f := range tt.fail {
 			past = append(past, run(f))
