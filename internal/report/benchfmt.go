@@ -97,8 +97,8 @@ func benchUnit(p Panel) string {
 	return p.Response + "-" + unit + "/op"
 }
 
-// benchWord is a word of a name as URLs have it: no space and no slash, which end a name's part, and others of other
-// words, or benchstat would take two treatments for one.
+// benchWord escapes a word of a name as URLs do: a space or a slash would end a name's part. Distinct words stay
+// distinct, or benchstat would merge two treatments.
 func benchWord(s string) string {
 	var b strings.Builder
 	for _, c := range s {
