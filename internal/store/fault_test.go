@@ -1,6 +1,12 @@
 package store
 
-import "testing"
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 func TestFaultsOfPrograms(t *testing.T) {
 	for _, tt := range []struct {
@@ -33,6 +39,33 @@ func TestFaultsOfPrograms(t *testing.T) {
 		}
 		if a.State = Interrupted; a.IsFault() {
 			t.Errorf("%s: an attempt that was interrupted failed for what its programs did", tt.reason)
+		}
+	}
+}
+
+// What is no fault of the programs is known by the lab's own words: whoever changes these there changes them here.
+func TestReasonsOfTheMachineAreTheLabsWords(t *testing.T) {
+	written := map[string]string{"the client of bench": " of bench ", ": bench ": "bench %s: "} // put together there
+	var source strings.Builder
+	for _, room := range []string{"lab", "device", "device/rpc", "device/ssh"} {
+		files, err := filepath.Glob(filepath.Join("..", room, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(room, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source.Write(b)
+		}
+	}
+	for _, words := range ofMachine {
+		if !strings.Contains(source.String(), cmp.Or(written[words], words)) {
+			t.Errorf("nobody says %q", words)
 		}
 	}
 }
