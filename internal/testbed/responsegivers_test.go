@@ -66,8 +66,8 @@ func TestResponsesThatNothingGives(t *testing.T) {
 	}
 }
 
-// given reads a study, of rest-json where it names no stack, and expects what stands in the way of its responses; empty:
-// nothing does.
+// given reads a study, of rest-json where it names no stack, and expects what stands in the way of its responses;
+// empty: nothing does.
 func given(t *testing.T, b *Testbed, text, want string) {
 	t.Helper()
 	stack := "stack: rest-json\n"
