@@ -79,64 +79,14 @@ run that was stopped are refused until it is resumed, with exit code 3.`,
 			"--from results/latest --with study.yaml --detect 5%",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkConfidence(cmd, f.confidence); err != nil {
+			if err := f.fits(cmd); err != nil {
 				return err
-			}
-			if f.base == "" && f.with == "" && f.from == "" {
-				for _, flag := range []string{"build", "pilot", "plan", "power", "max-time", "out", "set", "trust"} {
-					if cmd.Flags().Changed(flag) {
-						return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured: add --base and --with, or leave "+
-							"it out", flag)}
-					}
-				}
-			}
-			for _, flag := range []string{"base", "build", "pilot", "max-time", "out", "trust"} {
-				if f.from != "" && cmd.Flags().Changed(flag) {
-					return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured, and --from only estimates; leave "+
-						"one of them out", flag)}
-				}
-			}
-			for _, flag := range []string{"junit", "markdown", "strict", "undecided-exit", "all", "allow-lost", "other-url",
-				"other-load"} {
-				if f.from != "" && cmd.Flags().Changed(flag) {
-					return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --from only estimates; leave one of them out",
-						flag)}
-				}
-			}
-			for _, flag := range []string{"junit", "markdown"} {
-				if f.plan && cmd.Flags().Changed(flag) {
-					return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --plan stops before there is one; leave one of "+
-						"them out", flag)}
-				}
-			}
-			for flag, path := range map[string]string{"--markdown": f.markdown, "--junit": f.junit} {
-				if info, err := os.Stat(path); path == "" || err == nil && !info.IsDir() {
-					continue
-				}
-				if err := creatable(flag, path); err != nil { // before half an hour of measuring
-					return err
-				}
 			}
 			out, err := f.do(cmd.Context(), a, cmd.OutOrStdout(), args)
 			if err != nil || out.Old == "" { // nothing was judged
 				return err
 			}
-			out.Command = command(os.Args[1:])
-			if f.markdown != "" {
-				if err := writeFile("--markdown", f.markdown, out.Markdown); err != nil {
-					return err
-				}
-			}
-			if f.junit != "" {
-				if err := writeFile("--junit", f.junit, out.JUnit); err != nil {
-					return err
-				}
-			}
-			write := out.Text
-			if f.json {
-				write = out.JSON
-			}
-			if err := write(cmd.OutOrStdout()); err != nil {
+			if err := f.write(cmd.OutOrStdout(), out); err != nil {
 				return err
 			}
 			switch lost := out.LostBeyondChance(); {
@@ -148,6 +98,12 @@ run that was stopped are refused until it is resumed, with exit code 3.`,
 			return compareExit(out.Verdict(), f.undecidedExit())
 		},
 	}
+	f.declare(c)
+	return c
+}
+
+// declare adds them to the command.
+func (f *compareFlags) declare(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "condition that must not be met, e.g. 'rtt > 5%' (repeatable)")
 	c.Flags().StringSliceVar(&f.responses, "response", nil, "compare only these responses (default: all that both have)")
 	c.Flags().Float64Var(&f.margin, "equal-within", equalWithin, "relative difference within which figures count as equal")
@@ -171,7 +127,69 @@ run that was stopped are refused until it is resumed, with exit code 3.`,
 	c.Flags().StringVar(&v.from, "from", "", "estimate the size of the comparison from these results, and run nothing")
 	setFlag(c, &v.sets)
 	goWith(c, []string{"with"}, "from")
-	return c
+}
+
+// fits says which flags do not go with each other, and which files cannot be written: before half an hour of measuring.
+func (f *compareFlags) fits(cmd *cobra.Command) error {
+	if err := checkConfidence(cmd, f.confidence); err != nil {
+		return err
+	}
+	if f.base == "" && f.with == "" && f.from == "" {
+		for _, flag := range []string{"build", "pilot", "plan", "power", "max-time", "out", "set", "trust"} {
+			if cmd.Flags().Changed(flag) {
+				return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured: add --base and --with, or leave "+
+					"it out", flag)}
+			}
+		}
+	}
+	for _, flag := range []string{"base", "build", "pilot", "max-time", "out", "trust"} {
+		if f.from != "" && cmd.Flags().Changed(flag) {
+			return exit{exitUsage, fmt.Errorf("--%s is for versions that are measured, and --from only estimates; leave "+
+				"one of them out", flag)}
+		}
+	}
+	for _, flag := range []string{"junit", "markdown", "strict", "undecided-exit", "all", "allow-lost", "other-url",
+		"other-load"} {
+		if f.from != "" && cmd.Flags().Changed(flag) {
+			return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --from only estimates; leave one of them out",
+				flag)}
+		}
+	}
+	for _, flag := range []string{"junit", "markdown"} {
+		if f.plan && cmd.Flags().Changed(flag) {
+			return exit{exitUsage, fmt.Errorf("--%s is of an answer, and --plan stops before there is one; leave one of "+
+				"them out", flag)}
+		}
+	}
+	for flag, path := range map[string]string{"--markdown": f.markdown, "--junit": f.junit} {
+		if info, err := os.Stat(path); path == "" || err == nil && !info.IsDir() {
+			continue
+		}
+		if err := creatable(flag, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes an answer, first to the files that flags name.
+func (f *compareFlags) write(w io.Writer, out report.Compared) error {
+	out.Command = command(os.Args[1:])
+	if f.markdown != "" {
+		if err := writeFile("--markdown", f.markdown, out.Markdown); err != nil {
+			return err
+		}
+	}
+	if f.junit != "" {
+		if err := writeFile("--junit", f.junit, out.JUnit); err != nil {
+			return err
+		}
+	}
+	write := out.Text
+	if f.json {
+		write = out.JSON
+	}
+	return write(w)
 }
 
 // do judges what the arguments name. Where nothing is judged, Old is empty.

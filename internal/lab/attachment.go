@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -35,6 +36,11 @@ func (f *findings) add(g findings) {
 // note adds one item to the quality record.
 func (f *findings) note(key, unit string, value float64) {
 	f.quality = append(f.quality, store.Quality{Key: key, Unit: unit, Value: value})
+}
+
+// one adds the figure of a response of which a trial has only one.
+func (f *findings) one(side measure.Side, response string, v float64) {
+	f.results = append(f.results, single(side, response, v))
 }
 
 // errLab marks an error that is the lab's, not the trial's: the run stops, and no

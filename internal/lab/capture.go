@@ -216,7 +216,7 @@ func (c *capture) addTotal(captured packet.Capture, f *findings) error {
 		case packet.Retransmissions:
 			sum = run.Retransmissions
 		}
-		f.results = append(f.results, single(measure.Client, q.Name, float64(sum)/float64(n)))
+		f.one(measure.Client, q.Name, float64(sum)/float64(n))
 	}
 	return nil
 }

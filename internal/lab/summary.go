@@ -10,68 +10,92 @@ import (
 // summarize adds the figures of which a trial has only one: throughput, CPU and memory, and the quality record.
 func (e *evidence) summarize() {
 	f, c := e.findings, &e.conversation
-	client, server, ends := &e.sides[atClient], &e.sides[atServer], e.ends
-	one := func(side measure.Side, response string, v float64) {
-		f.results = append(f.results, single(side, response, v))
-	}
+	client, server := &e.sides[atClient], &e.sides[atServer]
 	if client.n > 0 && e.devices == nil && (e.lossy || e.mayFail() != nil) {
-		one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
+		f.one(measure.Client, "failed_share", float64(client.failed)/float64(client.n))
 	}
 	answered, took := client.n-client.failed, e.told()
 	if e.devices != nil {
 		took = time.Duration(c.asked.Duration) // also where the last answer came later
 	}
 	if answered > 0 && took > 0 {
-		one(measure.Client, "throughput", float64(answered)/took.Seconds())
+		f.one(measure.Client, "throughput", float64(answered)/took.Seconds())
 	}
 	for _, once := range []struct {
 		response string
 		took     time.Duration
 	}{{"discovery", c.phases.Discovery}, {"metadata", c.phases.Metadata}, {"first_invoke", c.phases.FirstInvoke}} {
 		if once.took > 0 {
-			one(measure.Client, once.response, once.took.Seconds())
+			f.one(measure.Client, once.response, once.took.Seconds())
 		}
 	}
-	for i, side := range sides {
-		if i == atServer && existing(e.setup) {
-			continue
-		}
-		before, after := e.usage.of[i][beforeRun], e.usage.of[i][behindRun]
-		switch {
-		case !e.usage.knowsCPU(i, ends[i].CPU):
-			f.note("cpu_uncounted_"+string(side), "1", 1)
-		case client.n > 0:
-			one(side, "cpu", e.usage.cpu(i, ends[i].CPU).Seconds()/float64(client.n))
-		}
-		if after.PeakRSS > 0 { // 0: the kernel did not say
-			one(side, "peak_rss", float64(after.PeakRSS))
-		}
-		if after.PeakLacks > 0 {
-			f.note("peak_rss_lacks_"+string(side), "B", float64(after.PeakLacks))
-		}
-		if after.Killed > 0 {
-			f.note("killed_for_memory_"+string(side), "1", float64(after.Killed))
-		}
-		if i == atServer && after.Instructions > 0 && client.n > 0 {
-			one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(client.n))
-		}
-		if untold := before.WaitingUntold || after.WaitingUntold; untold {
-			f.note("waiting_untold_"+string(side), "1", 1)
-		} else {
-			f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
-		}
-		if stolen := after.Stolen - before.Stolen; stolen > 0 {
-			f.note("stolen_"+string(side), "s", stolen.Seconds())
-		}
-		if after.Periods > 0 {
-			f.note("quota_periods_"+string(side), "1", float64(after.Periods-before.Periods))
-			f.note("quota_throttled_"+string(side), "1", float64(after.Throttled-before.Throttled))
-			f.note("quota_wait_"+string(side), "s", (after.ThrottledFor - before.ThrottledFor).Seconds())
+	for i := range sides {
+		if i != atServer || !existing(e.setup) {
+			e.summarizeUsage(i)
 		}
 	}
 	if e.setup.Local() && !e.usage.waitingUntold() {
 		f.note("run_queue_wait_others", "s", e.usage.waitForOthers(e.cpus).Seconds())
 	}
+	e.noteRequests()
+	e.noteClocks()
+	if e.devices != nil {
+		e.devices.summarize(f, e.stated())
+		if e.servers > 0 {
+			f.note("server_processes", "1", float64(e.servers))
+		}
+	}
+	if answered > 0 {
+		f.note("gathers_at_timer", "s", client.gathersAt(float64(server.whole)/1e9/float64(max(1, server.n))))
+	}
+	if client.thirds[0] > 0 {
+		f.note("rtt_first_third", "s", client.thirds[0])
+		f.note("rtt_last_third", "s", client.thirds[1])
+	}
+}
+
+// summarizeUsage adds what a side's programs used of its CPUs and memory, and what kept them from their CPUs.
+func (e *evidence) summarizeUsage(i int) {
+	f, side, n := e.findings, sides[i], e.sides[atClient].n
+	before, after := e.usage.of[i][beforeRun], e.usage.of[i][behindRun]
+	cpu := e.ends[i].CPU
+	switch {
+	case !e.usage.knowsCPU(i, cpu):
+		f.note("cpu_uncounted_"+string(side), "1", 1)
+	case n > 0:
+		f.one(side, "cpu", e.usage.cpu(i, cpu).Seconds()/float64(n))
+	}
+	if after.PeakRSS > 0 { // 0: the kernel did not say
+		f.one(side, "peak_rss", float64(after.PeakRSS))
+	}
+	if after.PeakLacks > 0 {
+		f.note("peak_rss_lacks_"+string(side), "B", float64(after.PeakLacks))
+	}
+	if after.Killed > 0 {
+		f.note("killed_for_memory_"+string(side), "1", float64(after.Killed))
+	}
+	if i == atServer && after.Instructions > 0 && n > 0 {
+		f.one(side, "instructions", float64(after.Instructions-before.Instructions)/float64(n))
+	}
+	if untold := before.WaitingUntold || after.WaitingUntold; untold {
+		f.note("waiting_untold_"+string(side), "1", 1)
+	} else {
+		f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
+	}
+	if stolen := after.Stolen - before.Stolen; stolen > 0 {
+		f.note("stolen_"+string(side), "s", stolen.Seconds())
+	}
+	if after.Periods > 0 {
+		f.note("quota_periods_"+string(side), "1", float64(after.Periods-before.Periods))
+		f.note("quota_throttled_"+string(side), "1", float64(after.Throttled-before.Throttled))
+		f.note("quota_wait_"+string(side), "s", (after.ThrottledFor - before.ThrottledFor).Seconds())
+	}
+}
+
+// noteRequests notes how many requests there were, and what became of them.
+func (e *evidence) noteRequests() {
+	f, c, ends := e.findings, &e.conversation, e.ends
+	client, server := &e.sides[atClient], &e.sides[atServer]
 	f.note("requests", "1", float64(client.n))
 	f.note("failures", "1", float64(client.failed))
 	f.note("repetitions", "1", float64(ends[atClient].Repetitions))
@@ -104,20 +128,6 @@ func (e *evidence) summarize() {
 	f.note("span", "s", time.Duration(client.last).Seconds())
 	if watched := e.usage.span(); watched > 0 {
 		f.note("usage_span", "s", watched.Seconds())
-	}
-	e.noteClocks()
-	if e.devices != nil {
-		e.devices.summarize(f, e.stated())
-		if e.servers > 0 {
-			f.note("server_processes", "1", float64(e.servers))
-		}
-	}
-	if answered > 0 {
-		f.note("gathers_at_timer", "s", client.gathersAt(float64(server.whole)/1e9/float64(max(1, server.n))))
-	}
-	if client.thirds[0] > 0 {
-		f.note("rtt_first_third", "s", client.thirds[0])
-		f.note("rtt_last_third", "s", client.thirds[1])
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"edgegauge.example/edgegauge/internal/instrument/energy"
@@ -81,73 +80,51 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtEnergy(noted)
 	r.doubtNothing()
 	for i, trials := range noted {
-		for _, side := range []measure.Side{measure.Client, measure.Server} {
-			share := waitShare(trials, side)
-			if r.counts(i) { // nothing else runs in a machine that counts: its programs wait for each other, and always alike
-				share = 0
-			}
-			r.noteWaiting(i, side, share)
-			if share > waitFrom {
-				r.warnCells(i, side, waits(),
-					fmt.Sprintf("the %s's threads were ready to run and had no CPU, for a total of %.2g s in each second of the run "+
-						"(median of trials): times include that wait; use a quieter machine, or fewer programs at once", side, share))
-			}
-		}
-		for _, side := range []measure.Side{measure.Client, measure.Server} {
-			if holding(trials, "waiting_untold_"+string(side)) > 0 && !r.counts(i) {
-				r.warnCells(i, side, waits(), fmt.Sprintf("the kernel does not record how long the %s's threads were ready to run "+
-					"and had no CPU (CONFIG_SCHED_INFO): times include any such wait, and verdicts cannot allow for it", side))
-			}
-		}
+		r.doubtWaits(i, trials)
 		r.doubtProcesses(i, trials)
-		if n := holding(trials, "other_labs"); n > 0 && !r.counts(i) {
-			for _, side := range []measure.Side{measure.Client, measure.Server} {
-				r.warnCells(i, side, waits(), fmt.Sprintf("another lab measured on this machine during %d of %d trials: times "+
-					"include what it took; measure one study after the other", n, len(trials)))
-			}
-		}
-		if failed, all := sum(trials, "warm_up_failures"), sum(trials, "warm_up_requests"); failed > 0 {
-			why := ""
-			if cold[i] != "" {
-				why = "; first failure: " + cold[i]
-			}
-			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests of the warm-up failed in %d of %d trials, "+
-				"so the programs were less warm than the study says%s", failed, all, holding(trials, "warm_up_failures"),
-				len(trials), why))
-		}
-		if failed, all := sum(trials, "failures"), sum(trials, "requests"); failed > 0 {
-			r.warnCells(i, measure.Client, nil, fmt.Sprintf("%.0f of %.0f requests failed; times and sizes exclude them", failed,
-				all))
-		}
-		if again, all := sum(trials, "repetitions"), sum(trials, "requests"); again > 0 {
-			r.warnCells(i, measure.Client, nil,
-				fmt.Sprintf("%.0f of %.0f requests were sent a second time, because the server closed their connection: "+
-					"their times include the lost attempt, and the server may have served them twice", again, all))
-		}
-		if n := sum(trials, "surplus_answers"); n > 0 {
-			r.warnCells(i, measure.Client, timed, SurplusAnswers(int(n), int(sum(trials, "requests"))))
-		}
-		if anew, all := sum(trials, "reconnects")-sum(trials, "surplus_answers"), sum(trials, "requests"); anew >
-			mostReconnects*all {
-			left := ", or a CoAP client left a port of which it had used half of the message IDs"
-			if s := r.Treatments[i].setup; s != nil && strings.HasPrefix(s.URL, "http") {
-				left = ""
-			}
-			r.warnCells(i, measure.Client, timed, fmt.Sprintf("%.0f of %.0f requests needed a new connection, since the server "+
-				"had closed the one that was to be kept%s: this treatment is not keep-alive; total and response time include "+
-				"connecting, RTT does not", anew, all, left))
-		}
+		r.doubtOtherLabs(i, trials)
+		r.doubtWarmUp(i, trials, cold[i])
+		r.doubtRequests(i, trials)
 		r.doubtKept(i, trials)
 		r.doubtOpened(i, trials)
-		if n := sum(trials, "unsure_answers"); n > 0 {
-			r.warnCells(i, measure.Client, nil, UnsureAnswers(int(n), int(sum(trials, "requests")), "response_topic"))
-		}
-		if again, all := sum(trials, "retransmissions"), sum(trials, "requests"); again > 0 {
-			r.warnCells(i, measure.Client, timed, fmt.Sprintf("the protocol retransmitted %.0f messages in %.0f requests: "+
-				"times include the wait before each", again, all))
-		}
 	}
 	return nil
+}
+
+// doubtWaits warns where programs waited for a CPU, or where the kernel does not say.
+func (r *Report) doubtWaits(treatment int, trials []map[string]float64) {
+	counted := r.counts(treatment) // nothing else runs in its machine: its programs wait for each other, and always alike
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		share := waitShare(trials, side)
+		if counted {
+			share = 0
+		}
+		r.noteWaiting(treatment, side, share)
+		if share > waitFrom {
+			r.warnCells(treatment, side, waits(),
+				fmt.Sprintf("the %s's threads were ready to run and had no CPU, for a total of %.2g s in each second of the "+
+					"run (median of trials): times include that wait; use a quieter machine, or fewer programs at once", side,
+					share))
+		}
+	}
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		if holding(trials, "waiting_untold_"+string(side)) > 0 && !counted {
+			r.warnCells(treatment, side, waits(), fmt.Sprintf("the kernel does not record how long the %s's threads were ready "+
+				"to run and had no CPU (CONFIG_SCHED_INFO): times include any such wait, and verdicts cannot allow for it", side))
+		}
+	}
+}
+
+// doubtOtherLabs warns where another lab measured on the same machine.
+func (r *Report) doubtOtherLabs(treatment int, trials []map[string]float64) {
+	n := holding(trials, "other_labs")
+	if n == 0 || r.counts(treatment) {
+		return
+	}
+	for _, side := range []measure.Side{measure.Client, measure.Server} {
+		r.warnCells(treatment, side, waits(), fmt.Sprintf("another lab measured on this machine during %d of %d trials: "+
+			"times include what it took; measure one study after the other", n, len(trials)))
+	}
 }
 
 // doubtClocks warns where in all trials of a treatment the programs tell times that cannot be.
@@ -170,59 +147,6 @@ func (r *Report) doubtClocks(noted [][]map[string]float64) {
 	}
 }
 
-// SurplusAnswers says that answers of so many requests had bytes beyond their length.
-func SurplusAnswers(n, requests int) string {
-	return fmt.Sprintf("%d of %d requests had an answer with bytes beyond its length, such as a body that is longer than "+
-		"its Content-Length: the server violates HTTP (RFC 9112, section 6.3). The figures do not include the extra bytes, "+
-		"and the client closes the connection, so that the next request opens another; have the server send the correct "+
-		"length", n, requests)
-}
-
-// doubtKept warns where the kernel knows of more connections than a client was to make and keep, and the client says
-// nothing of it.
-func (r *Report) doubtKept(treatment int, trials []map[string]float64) {
-	n, all, most, worst := 0, 0.0, 0.0, map[string]float64(nil)
-	for _, m := range trials {
-		more := unsaidConnections(m)
-		if more > 0 {
-			n, all = n+1, all+more
-		}
-		if more > most {
-			most, worst = more, m
-		}
-	}
-	if n == 0 {
-		return
-	}
-	text := fmt.Sprintf("in %d of %d trials the client opened more connections than it should keep, at least %.0f "+
-		"instead of %.0f, and did not report it: its round trips may include opening one, with all handshakes; find out who "+
-		"closes them (edgegauge stacks check), or measure connection: per-request", n, holding(trials, "connections_had"),
-		worst["connections_had"], worst["connections_asked"])
-	r.warnCells(treatment, measure.Client, timed, text)
-	if all > mostReconnects*sum(trials, "requests") {
-		r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
-	}
-}
-
-// doubtOpened warns where a client that is to open a connection for each request opened fewer, by its kernel's count.
-func (r *Report) doubtOpened(treatment int, trials []map[string]float64) {
-	n := holding(trials, "connections_lacking")
-	if n == 0 {
-		return
-	}
-	requests := 0.0
-	for _, m := range trials {
-		if m["connections_lacking"] > 0 {
-			requests += m["requests"]
-		}
-	}
-	text := fmt.Sprintf("in %d of %d trials the client opened fewer connections than it sent requests, by its kernel's "+
-		"count: at least %.0f of %.0f requests used one that was open, so this is no connection: per-request; edgegauge "+
-		"stacks check finds what is wrong", n, len(trials), sum(trials, "connections_lacking"), requests)
-	r.warnCells(treatment, measure.Client, nil, text)
-	r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
-}
-
 // doubtProcesses warns of what a side's processes came to: the memory limit killed some, or the kernel counts their
 // memory late.
 func (r *Report) doubtProcesses(treatment int, trials []map[string]float64) {
@@ -240,21 +164,6 @@ func (r *Report) doubtProcesses(treatment int, trials []map[string]float64) {
 			r.Alarms = append(r.Alarms, r.Treatments[treatment].Name()+": "+text)
 		}
 	}
-}
-
-// unsaidConnections is how many connections a trial's client had beyond those that it was asked for, made anew as it
-// says, or may have closed because a request failed.
-func unsaidConnections(trial map[string]float64) float64 {
-	return max(0, trial["connections_had"]-trial["connections_asked"]-max(trial["reconnects"], trial["repetitions"])-
-		trial["failures"])
-}
-
-// UnsureAnswers says that answers over MQTT may be those of earlier requests, and what to set.
-func UnsureAnswers(n, requests int, setting string) string {
-	return fmt.Sprintf("%d of %d requests had an answer that may belong to an earlier request: that request was given "+
-		"up, its answer may have come late on the same topic, and answers carry no correlation data. So all answers after "+
-		"it may be off by one. Write {id} into %s, or have the service return the correlation data (MQTT 5)", n, requests,
-		setting)
 }
 
 // metered are the responses that come from a meter.
