@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -140,6 +141,9 @@ func (s *Server) against(base, h *held, all bool) comparison {
 	c.All = all
 	rows, _ := c.Rows()
 	out.Says, out.Head, out.Rows, out.Level = c.Says(), rows[0], rows[1:], c.Level()
+	if why := s.noVerdict(base, h); why != "" {
+		out.Says = "No verdict: " + why
+	}
 	out.Warnings, out.Cure = c.Warnings, c.Cure
 	for _, text := range c.Differences {
 		out.Differences = append(out.Differences, clipped(text))
@@ -174,6 +178,23 @@ func (s *Server) against(base, h *held, all bool) comparison {
 		out.Only = append(out.Only, fmt.Sprintf("%s lacks, so not compared: %s", h.shown(), strings.Join(c.Gone, ", ")))
 	}
 	return out
+}
+
+// noVerdict says why figures of two results are no answer to whether it got worse: edgegauge compare refuses them.
+func (s *Server) noVerdict(base, h *held) string {
+	for _, x := range []*held{base, h} {
+		if x.Search != "" {
+			return "trials of a search for a capacity are at rates that it chose itself, most of them one at each."
+		}
+		if valid, of := x.Interrupted(); of > 0 && !s.index.of([]place{x.place})[0].running(x.place) {
+			return fmt.Sprintf("%s is unfinished, %d of %s valid; resume it first.", x.shown(), valid, plural.Count(of, "trial"))
+		}
+	}
+	if differ := report.LoadDifferences(base.Report, h.Report); len(differ) > 0 {
+		return fmt.Sprintf("the two are of different loads, not of two versions under one: %s.", clipped(strings.Join(differ,
+			"; ")))
+	}
+	return ""
 }
 
 // differences are the settings and the facts that are not the same in all results, each

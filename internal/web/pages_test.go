@@ -417,7 +417,8 @@ func TestCompareSaysWhatItRestsOn(t *testing.T) {
 		t.Errorf("got %s", page)
 	}
 	ok(t, l.kept.Close())
-	page = shows(t, s, to, "of 3 trials are valid") // those that were never run are missing, and not lost
+	// Those that were never run are missing, and not lost.
+	page = shows(t, s, to, "of 3 trials are valid", "run/001 is unfinished, 4 of 6 trials valid;")
 	if strings.Contains(page, "is being measured") || strings.Contains(page, unread) ||
 		strings.Contains(page, "worse: ") || strings.Contains(page, "undecided: ") || strings.Contains(page, "lost trials") {
 		t.Errorf("of what was stopped: %s", page)
@@ -426,6 +427,26 @@ func TestCompareSaysWhatItRestsOn(t *testing.T) {
 	s.reports.most = 1
 	if page := shows(t, s, to); strings.Count(page, unread) != 2 {
 		t.Errorf("of large results: %s", page)
+	}
+}
+
+// Figures of different loads are shown, and no verdict, as the command line refuses them.
+func TestComparedLoadsGiveNoVerdict(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"1", "1b", "4"} {
+		kept, plan, err := fabricated.Create(filepath.Join(dir, name), []byte("study: many\nservice: echo\n"+
+			"stack: rest-json\nconcurrency: "+name[:1]+"\nrequests: 20\ndesign: {replications: 3}\n"))
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			ok(t, fabricated.Trial(kept, trial, 20, nil))
+		}
+		ok(t, kept.Close())
+	}
+	s := served(t, Options{Folders: []string{dir}})
+	const none = "No verdict: the two are of different loads, not of two versions under one: concurrency: 1 before, 4 now."
+	shows(t, s, "/compare/?all=1&r="+id(t, s, "1")+"&r="+id(t, s, "4"), none, "rtt, client")
+	if page := shows(t, s, "/compare/?r="+id(t, s, "1")+"&r="+id(t, s, "1b")); strings.Contains(page, "No verdict") {
+		t.Error("no verdict on equal loads")
 	}
 }
 
