@@ -52,7 +52,8 @@ func (r *Report) doubtRequests(treatment int, trials []map[string]float64) {
 		warn(nil, "%s", UnsureAnswers(int(n), int(all), "response_topic"))
 	}
 	if again := sum(trials, "retransmissions"); again > 0 {
-		warn(timed, "the protocol retransmitted %.0f messages in %.0f requests: times include the wait before each", again, all)
+		warn(timed, "the protocol retransmitted %.0f messages in %.0f requests: times include the wait before each", again,
+			all)
 	}
 }
 
