@@ -55,10 +55,13 @@ func creatable(flag, path string) error {
 }
 
 // stays says whether what is at a path is written to, not replaced: a link, /dev/stdout, a pipe. In its place nobody
-// wants a file.
+// wants a file. A link among results is replaced: who sent them may have made it lead anywhere.
 func stays(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && !info.Mode().IsRegular()
+	if err != nil || info.Mode().IsRegular() {
+		return false
+	}
+	return info.Mode().Type() != fs.ModeSymlink || !exists(filepath.Join(filepath.Dir(path), "ledger.sqlite"))
 }
 
 // putFile writes the file that a flag names, whole or not at all where it can be replaced.

@@ -87,6 +87,7 @@ func (s *Store) Verify() []error {
 	note(s.checkBenches(note))
 	note(s.checkPlan())
 	note(s.checkTrialRows())
+	note(s.checkAttempts())
 	note(s.checkRaw(note))
 	note(s.checkRows(note))
 	note(s.checkLacking(note))
@@ -109,6 +110,7 @@ func (s *Store) sound() error {
 		}
 	}
 	note(s.checkTrialRows())
+	note(s.checkAttempts())
 	note(s.checkRaw(note))
 	note(s.checkRows(note))
 	if more := len(found) - mostSaid; more > 0 {

@@ -11,6 +11,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // runDigestsKey of the table meta has a digest of each run's row, with its overrides: JSON, run to digest. Ledgers of
@@ -131,4 +133,19 @@ func (s *Store) trialsAreOf(plan []byte) (bool, error) {
 	}
 	_, err = lines.Read()
 	return errors.Is(err, io.EOF), s.word(rows.Err())
+}
+
+// checkAttempts finds attempts that are gone: those of trials that are valid, and those of which there are files,
+// figures or notes.
+func (s *Store) checkAttempts() error {
+	without := 0
+	err := s.db.QueryRow(`SELECT count(*) FROM (
+		SELECT id FROM trials WHERE state = 'valid' EXCEPT SELECT trial FROM attempts WHERE state = 'valid'
+		UNION SELECT trial FROM (SELECT trial, attempt FROM results UNION SELECT trial, attempt FROM quality UNION
+			SELECT trial, attempt FROM files EXCEPT SELECT trial, attempt FROM attempts))`).Scan(&without)
+	if err != nil || without == 0 {
+		return s.word(err)
+	}
+	return fail(ErrEdited, "%s: attempts of %s are missing, which were there when the lab wrote it; restore the ledger "+
+		"from a copy", s.path(ledgerFile), plural.Count(without, "trial"))
 }

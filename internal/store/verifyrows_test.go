@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,27 @@ func TestEditedRowsAreSaidOnce(t *testing.T) {
 		s := must[*Store](t)(OpenReadOnly(dir))
 		if bad := s.Verify(); len(bad) != 1 || !errors.Is(bad[0], ErrEdited) || !strings.Contains(bad[0].Error(), want) {
 			t.Errorf("%q: got %v, want %q", where, bad, want)
+		}
+		ok(t, s.Close())
+	}
+}
+
+// A ledger that lost an attempt of a valid trial, or one that has figures, is not what the lab wrote: its trials would
+// count as valid without a figure.
+func TestMissingAttemptsAreFound(t *testing.T) {
+	for _, lost := range []string{
+		"PRAGMA foreign_keys = OFF; DELETE FROM attempts WHERE trial = 2",
+		"PRAGMA foreign_keys = OFF; DELETE FROM attempts WHERE trial = 2; UPDATE trials SET state = 'planned' WHERE id = 2",
+		`PRAGMA foreign_keys = OFF; DELETE FROM attempts WHERE trial = 2; DELETE FROM results WHERE trial = 2;
+			DELETE FROM quality WHERE trial = 2; DELETE FROM files WHERE trial = 2`,
+	} {
+		dir := finished(t)
+		execSQL(t, dir, lost)
+		s := must[*Store](t)(OpenReadOnly(dir))
+		if bad := s.Verify(); !slices.ContainsFunc(bad, func(err error) bool {
+			return errors.Is(err, ErrEdited) && strings.Contains(err.Error(), "attempts of 1 trial are missing")
+		}) {
+			t.Errorf("%s: got %v", lost, bad)
 		}
 		ok(t, s.Close())
 	}
