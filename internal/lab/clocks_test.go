@@ -15,6 +15,7 @@ func TestClocksThatCannotBe(t *testing.T) {
 		what                  string
 		took, told            time.Duration // the run, by the lab and by the client
 		waited, handled, busy time.Duration
+		worked                time.Duration // by the CPU time of the client
 		transport             string
 		spoil                 func(*evidence)
 		untold, beyond        time.Duration
@@ -34,6 +35,16 @@ func TestClocksThatCannotBe(t *testing.T) {
 		{what: "elsewhere", took: 5000 * ms, told: 28 * ms, spoil: func(e *evidence) { e.clientCPUs = 0 }},
 		{what: "counted", took: 5000 * ms, told: 28 * ms,
 			spoil: func(e *evidence) { e.usage.of[atServer][behindRun].Instructions = 1 }},
+		{what: "of half the speed", took: 5992 * ms, told: 2995 * ms, worked: 500 * ms, untold: 2997 * ms},
+		{what: "of 0.9 of the speed", took: 2222 * ms, told: 2000 * ms, untold: 222 * ms},
+		{what: "of 0.99 of the speed", took: 2020 * ms, told: 2000 * ms},
+		{what: "writes for long what it remembers", took: 5992 * ms, told: 2995 * ms, worked: 2900 * ms},
+		{what: "had no CPU at its end", took: 5992 * ms, told: 2995 * ms, waited: 2900 * ms},
+		{what: "connects through a link", took: 5992 * ms, told: 2995 * ms, spoil: func(e *evidence) { e.link.Name = "gsm" }},
+		{what: "connects to another machine", took: 5992 * ms, told: 2995 * ms,
+			spoil: func(e *evidence) { e.setup.Server.Device = "board" }},
+		{what: "connects to a service", took: 5992 * ms, told: 2995 * ms,
+			spoil: func(e *evidence) { e.setup.URL = "http://host/" }},
 		{what: "read too late", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 4 * ms, transport: "http",
 			beyond: 8 * ms},
 		{what: "read too late over CoAP", took: 30 * ms, told: 28 * ms, handled: 20 * ms, busy: 4 * ms, transport: "coap",
@@ -44,8 +55,9 @@ func TestClocksThatCannotBe(t *testing.T) {
 	} {
 		e := sound()
 		e.setup.Transport, e.clientCPUs = tt.transport, 1
+		e.setup.Client.Device, e.setup.Server.Device = "local", "local"
 		e.conversation.run = stack.Span{Began: time.Unix(9, 0), Ended: time.Unix(9, 0).Add(tt.took)}
-		e.usage.of[atClient][behindRun] = device.Usage{Waiting: tt.waited}
+		e.usage.of[atClient][behindRun] = device.Usage{Waiting: tt.waited, CPU: tt.worked}
 		e.sides[atClient].last, e.sides[atClient].busy = int64(tt.told), int64(tt.busy)
 		e.sides[atServer].handled = int64(tt.handled)
 		if tt.spoil != nil {

@@ -80,7 +80,7 @@ func (e *evidence) summarizeUsage(i int) {
 	if untold := before.WaitingUntold || after.WaitingUntold; untold {
 		f.note("waiting_untold_"+string(side), "1", 1)
 	} else {
-		f.note("run_queue_wait_"+string(side), "s", (after.Waiting - before.Waiting).Seconds())
+		f.note("run_queue_wait_"+string(side), "s", e.usage.waiting(i).Seconds())
 	}
 	if stolen := after.Stolen - before.Stolen; stolen > 0 {
 		f.note("stolen_"+string(side), "s", stolen.Seconds())
@@ -152,8 +152,7 @@ func (e *evidence) noteClocks() {
 	}
 	if here := e.clientCPUs > 0; here && !e.setup.Joint() {
 		took, told := e.conversation.run.Length(), e.told()
-		waited := e.usage.of[atClient][behindRun].Waiting - e.usage.of[atClient][beforeRun].Waiting
-		if took > most*told+waited+late {
+		if took > most*told+e.usage.waiting(atClient)+late || e.idle(took-told) > max(took/20, 10*late) {
 			e.findings.note("untold", "s", (took - told).Seconds())
 		}
 	}
@@ -162,4 +161,16 @@ func (e *evidence) noteClocks() {
 		float64(server.handled) > beyond*float64(client.busy) {
 		e.findings.note("handled_beyond_rtt", "s", time.Duration((server.handled-client.busy)/n).Seconds())
 	}
+}
+
+// idle is for how much of a time in the run, of which the client does not tell, nobody worked or waited for a CPU.
+// Where the server is far, a client may wait so while it connects, before it begins.
+func (e *evidence) idle(untold time.Duration) time.Duration {
+	if e.link.Name != "" || !e.setup.Local() || existing(e.setup) {
+		return 0
+	}
+	for side := range sides {
+		untold -= e.usage.cpu(side, e.ends[side].CPU) + e.usage.waiting(side)
+	}
+	return untold
 }

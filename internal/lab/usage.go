@@ -60,6 +60,11 @@ func (u *usage) cpu(side int, own time.Duration) time.Duration {
 	return u.of[side][behindRun].CPU - u.of[side][beforeRun].CPU
 }
 
+// waiting is how long a side's threads were ready, in the recorded run, and had no CPU.
+func (u *usage) waiting(side int) time.Duration {
+	return u.of[side][behindRun].Waiting - u.of[side][beforeRun].Waiting
+}
+
 // knowsCPU says whether cpu holds all that the side used.
 func (u *usage) knowsCPU(side int, own time.Duration) bool {
 	return own > 0 || !u.of[side][behindRun].Uncounted
@@ -88,9 +93,9 @@ func (u *usage) waitForOthers(cpus int) time.Duration {
 	before, behind, n := u.cpus[beforeRun], u.cpus[behindRun], time.Duration(cpus)
 	taken := n*u.span() - (behind.Unused - before.Unused)
 	var own, waited time.Duration
-	for _, of := range u.of {
+	for side, of := range u.of {
 		own += of[behindRun].CPU - of[beforeRun].CPU
-		waited += of[behindRun].Waiting - of[beforeRun].Waiting
+		waited += u.waiting(side)
 	}
 	if before.Busy > 0 && behind.Busy > 0 { // it tells less than a tick, and may be of this container alone
 		taken = min(max(behind.Busy-before.Busy, taken-n*kernel.Tick), taken+n*kernel.Tick)

@@ -131,8 +131,8 @@ func (r *Report) doubtOtherLabs(treatment int, trials []map[string]float64) {
 func (r *Report) doubtClocks(noted [][]map[string]float64) {
 	for i, trials := range noted {
 		for _, x := range []struct{ key, says string }{
-			{"untold", "the client's records do not account for %s of each run, by the lab's clock: it may count in units " +
-				"other than ns"},
+			{"untold", "the client's records do not account for %s of each run, by the lab's clock: its clock may be slow, " +
+				"or it may count in units other than ns"},
 			{"handled_beyond_rtt", "the server handled each request for %s longer than the client waited for its answer, " +
 				"which is impossible: the client reads its clock too late, or one of them counts in units other than ns"},
 		} {

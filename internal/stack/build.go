@@ -167,6 +167,15 @@ func (d Description) Built() bool {
 	return err == nil && string(got) == want
 }
 
+// Stale reports whether the stack was built, and its inputs or products have changed since.
+func (d Description) Stale() bool {
+	if len(d.Build.Command) == 0 || d.Built() {
+		return false
+	}
+	_, err := os.Stat(d.stamp())
+	return err == nil
+}
+
 func (d Description) stamp() string {
 	first := "."
 	if len(d.Build.Product) > 0 {

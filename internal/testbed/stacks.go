@@ -87,7 +87,11 @@ func (b *Testbed) StackState(ctx context.Context, d stack.Description) string {
 		return missing[0].String()
 	}
 	if !d.Built() {
-		return "it is not built; run: edgegauge stacks build " + printable.Quoted(d.Name) + b.givenFor(d)
+		why := "it is not built"
+		if d.Stale() {
+			why = "its inputs or products have changed since it was built"
+		}
+		return why + "; run: edgegauge stacks build " + printable.Quoted(d.Name) + b.givenFor(d)
 	}
 	if p := d.NotFound(); p != "" {
 		return p + " is missing; install it, or correct serve and call in " + filepath.Join(d.Dir, "stack.yaml")

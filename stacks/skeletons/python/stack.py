@@ -277,8 +277,9 @@ def call(line):
             due = round(count * pace) if pace else now() - start
             if due >= last or not ask.get("rate") and now() - start >= last:  # at a rate, what is due is sent, if late
                 break
-            if due > now() - start:
-                time.sleep((due - (now() - start)) / 1e9)
+            left = due - (now() - start)
+            if left > 0:
+                time.sleep(left / 1e9)
             x, begun, count = {"seq": count + 1, "due": due}, now(), count + 1
             try:
                 once(x)
