@@ -242,9 +242,12 @@ const versionWithin = 5 * time.Second
 
 // insideOf is a stack inside another edgegauge.
 func insideOf(ctx context.Context, file string, d stack.Description) (stack.Description, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionWithin)
+	within, cancel := context.WithTimeout(ctx, versionWithin)
 	defer cancel()
-	out, err := kernel.Output(exec.CommandContext(ctx, file, "version"))
+	out, err := kernel.Output(exec.CommandContext(within, file, "version"))
+	if ctx.Err() != nil {
+		return d, ctx.Err()
+	}
 	if err != nil || !bytes.HasPrefix(out, []byte("edgegauge ")) {
 		return d, fmt.Errorf("stack %s is inside edgegauge, and %s is not edgegauge: its command version prints %.40q (%v)",
 			d.Name, file, out, err)

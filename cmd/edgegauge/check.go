@@ -108,7 +108,11 @@ func (a *app) check(ctx context.Context, file string, sets []string, shared shar
 	bed, p, text, err := a.readFor(ctx, file, nil, sets, shared)
 	if err == nil {
 		advisePlan(bed, p)
-		if found := hinders(ctx, bed, p, shared); found != nil {
+		found, stopped := hinders(ctx, bed, p, shared)
+		if stopped != nil {
+			return x, stopped
+		}
+		if found != nil {
 			err = obstacles(found)
 		}
 	}

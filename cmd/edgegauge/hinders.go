@@ -28,10 +28,12 @@ func (a *app) readFor(ctx context.Context, file string, kept, sets []string, s s
 	return a.read(ctx, file, kept, sets)
 }
 
-// hinders is what run refuses of a plan before anything is measured, here or by these benches; nil: nothing.
-func hinders(ctx context.Context, bed *testbed.Testbed, p study.Plan, s sharing) study.Errors {
+// hinders is what run refuses of a plan before anything is measured, here or by these benches; nil: nothing. An error
+// says that not all was looked at.
+func hinders(ctx context.Context, bed *testbed.Testbed, p study.Plan, s sharing) (study.Errors, error) {
 	if !s.wanted() {
-		return bed.ObstaclesAlone(ctx, p)
+		found := bed.ObstaclesAlone(ctx, p)
+		return found, ctx.Err()
 	}
 	found := bed.ObstaclesShared(ctx, p, testbed.Sharing{Benches: len(s.names()), Here: s.local() > 0})
 	if s.local() > 0 {
@@ -39,7 +41,7 @@ func hinders(ctx context.Context, bed *testbed.Testbed, p study.Plan, s sharing)
 			found = append(found, &study.Error{Pos: study.Pos{File: p.Study.File}, What: err.Error(), Here: true})
 		}
 	}
-	return found
+	return found, ctx.Err()
 }
 
 // answerWithin is how long a bench may take to say whether it can measure a study: some programs take seconds to say

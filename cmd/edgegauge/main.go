@@ -186,7 +186,8 @@ func run(ctx context.Context, args []string) int {
 	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
 	var e exit
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) && (!errors.As(err, &e) || e.err == context.Canceled) {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) &&
+		(!errors.As(err, &e) || e.err == context.Canceled || e.code == exitUsage) {
 		err = exit{exitUnmeasured, errors.New("stopped")} // and no mistake of the command line
 	}
 	if err = outputError(err); err != nil {

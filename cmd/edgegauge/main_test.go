@@ -146,8 +146,26 @@ func TestExitCodes(t *testing.T) {
 func TestStoppedIsNoMistake(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := run(ctx, []string{"stacks", "check", "reference/rest-json"}); got != exitUnmeasured {
-		t.Errorf("got %d, want %d", got, exitUnmeasured)
+	dir := t.TempDir()
+	study := filepath.Join(dir, "s.yaml")
+	ok(t, os.WriteFile(study, []byte("study: s\nservice: monitor\nrequests: 5\n"+
+		"factors: {stack: [rest-json, coap-cbor], link: [none, lte-m]}\ndesign: {replications: 2}\n"), 0o600))
+	exe, err := os.Executable()
+	ok(t, err)
+	stderr := os.Stderr
+	defer func() { os.Stderr = stderr }()
+	for _, args := range [][]string{{"stacks", "check", "reference/rest-json"}, {"check", study}, {"check", "--json", study},
+		{"plan", study}, {"run", study, "--out", filepath.Join(dir, "out")}, {"run", study, "--benches", "2"},
+		{"compare", "--base", exe, "--with", study, "--detect", "5%", "--out", filepath.Join(dir, "both")}} {
+		os.Stderr, err = os.Create(filepath.Join(dir, "said"))
+		ok(t, err)
+		code := run(ctx, args)
+		said, err := os.ReadFile(os.Stderr.Name())
+		ok(t, err)
+		if code != exitUnmeasured || !strings.Contains(string(said), "stopped") || strings.Contains(string(said), "127.0.0.1") ||
+			strings.Contains(string(said), "exclude") {
+			t.Errorf("%v: exit code %d, want %d: %s", args[0], code, exitUnmeasured, said)
+		}
 	}
 }
 

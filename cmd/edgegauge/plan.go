@@ -27,7 +27,10 @@ Anything that would keep the study from running on this machine is listed after 
 				return err
 			}
 			advisePlan(bed, p)
-			found := hinders(cmd.Context(), bed, p, shared)
+			found, err := hinders(cmd.Context(), bed, p, shared)
+			if err != nil {
+				return err
+			}
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), plannedOf(p, found))
 			} else {

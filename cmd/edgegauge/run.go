@@ -250,7 +250,11 @@ func (a *app) open(ctx context.Context, file string, o opening) (*testbed.Experi
 	}
 	advisePlan(bed, plan)
 	if o.shared.wanted() { // else to open it finds the same, and what only boards say
-		if found := hinders(ctx, bed, plan, o.shared); found != nil {
+		found, err := hinders(ctx, bed, plan, o.shared)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
 			return nil, obstacles(found)
 		}
 	}

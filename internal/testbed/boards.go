@@ -87,5 +87,5 @@ func (x *assembly) meetBoards(ctx context.Context) error {
 		}
 		x.seeReach(t, name, there, here, server)
 	}
-	return x.err()
+	return x.found(ctx)
 }

@@ -222,7 +222,7 @@ func (s *Station) prepare(ctx context.Context) error {
 		return err
 	}
 	x.look(ctx)
-	if err := x.err(); err != nil {
+	if err := x.found(ctx); err != nil {
 		return err
 	}
 	if err := s.mayLink(x.plan); err != nil {
@@ -231,7 +231,7 @@ func (s *Station) prepare(ctx context.Context) error {
 	x.openDevices(ctx)
 	x.openMeters(ctx)
 	x.lab.CPUs = x.quietestCPUs(ctx)
-	if err := x.err(); err != nil {
+	if err := x.found(ctx); err != nil {
 		return err
 	}
 	if err := x.meetBoards(ctx); err != nil {

@@ -82,7 +82,7 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	x := e.assembly
 	x.refuseJoint()
 	x.look(ctx)
-	if err := x.err(); err != nil {
+	if err := x.found(ctx); err != nil {
 		return err
 	}
 	if x.bed.NeedsNetwork(r.Plan) && link.Able() != nil {
@@ -94,10 +94,7 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	x.openDevices(ctx)
 	x.openMeters(ctx)
 	x.lab.CPUs = x.quietestCPUs(ctx)
-	if ctx.Err() != nil { // what could not be opened for that is nobody's fault
-		return fmt.Errorf("stopped before anything was measured: %w; run the same command again", context.Cause(ctx))
-	}
-	if err := x.err(); err != nil {
+	if err := x.found(ctx); err != nil {
 		return err
 	}
 	if err := x.meetBoards(ctx); err != nil {
@@ -109,7 +106,11 @@ func (e *Experiment) open(ctx context.Context, r Request) error {
 	return e.openStore(ctx, r)
 }
 
-func (x *assembly) err() error {
+// found is what stands in the way. What could not be found out or opened since all was stopped is nobody's fault.
+func (x *assembly) found(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped before anything was measured: %w; run the same command again", context.Cause(ctx))
+	}
 	if found := study.Collect(x.faults); len(found) > 0 {
 		return found
 	}
