@@ -75,6 +75,9 @@ func OpenBoard(c Credentials) (*Board, error) {
 	if err == nil {
 		err = b.nc.Flush()
 	}
+	if last := b.nc.LastError(); err == nil && errors.Is(last, nats.ErrPermissionViolation) { // it is a bench's
+		err = notAllowed(last)
+	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}

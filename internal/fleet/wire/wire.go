@@ -103,7 +103,7 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // otherwise a request would only time out
-				gone(fmt.Errorf("%w: it may not do this: %w", ErrUnknownKey, err))
+				gone(notAllowed(err))
 			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) { gone(lost(nc.LastError())) })}
@@ -123,6 +123,9 @@ func connect(c Credentials, wait bool, gone func(error)) (*nats.Conn, error) {
 	}
 	return nats.Connect(c.URL, append(options, nats.RetryOnFailedConnect(true))...)
 }
+
+// notAllowed is the error of what the hub does not let a key do.
+func notAllowed(err error) error { return fmt.Errorf("%w: it may not do this: %w", ErrUnknownKey, err) }
 
 // shortQueue keeps what waits to be sent to a chunk and little more. On a slow line the beats of a bench would
 // otherwise wait behind megabytes of its results, and it would seem silent.

@@ -274,7 +274,7 @@ func (t *table) value(text string, line int) (float64, error) {
 		return say("empty; a missing value is not zero: leave the row out and say why")
 	case err != nil && strings.Count(text, ",") == 1:
 		return say(fmt.Sprintf("%q; write a decimal point", text))
-	case err != nil && !errors.Is(err, strconv.ErrRange):
+	case err != nil && !errors.Is(err, strconv.ErrRange) || strings.ContainsAny(text, "_xX"): // 1_0 and 0x1p4 are Go's
 		return say(fmt.Sprintf("%q, which is not a number; remove units and thousands separators", text))
 	case math.IsNaN(y) || math.IsInf(y, 0):
 		return say(fmt.Sprintf("%q, which has no mean; leave the row out and say why", text))

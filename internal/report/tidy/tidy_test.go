@@ -22,6 +22,8 @@ func TestFaultsHaveAPlaceAndAdvice(t *testing.T) {
 		{"twice", "a,a,rep,y\n", `f.csv:1: two columns are called "a"`},
 		{"semicolons", "a;b;rep;y\n1;2;3;4\n", "f.csv:1: the columns are not separated by commas; write --separator ';'"},
 		{"ragged", "a,b,rep,y\nx,y,1,2\nx,y,1\n", "f.csv:3: its number of columns differs"},
+		{"a number of Go alone", "a,b,rep,y\nx,y,1,2\nx,y,1,1_0\n", `f.csv:3: y is "1_0", which is not a number`},
+		{"a hexadecimal number", "a,b,rep,y\nx,y,1,2\nx,y,1,0x1p4\n", `f.csv:3: y is "0x1p4", which is not a number`},
 		{"not a number", "a,b,rep,y\nx,y,1,2\nx,y,1,3ms\n", `f.csv:3: y is "3ms", which is not a number`},
 		{"decimal comma", "a,b,rep,y\nx,y,1,\"2,5\"\n", `f.csv:2: y is "2,5"; write a decimal point`},
 		{"NaN", "a,b,rep,y\nx,y,1,NaN\n", `f.csv:2: y is "NaN", which has no mean`},
