@@ -154,16 +154,17 @@ func TestStoppedIsNoMistake(t *testing.T) {
 	ok(t, err)
 	stderr := os.Stderr
 	defer func() { os.Stderr = stderr }()
-	for _, args := range [][]string{{"stacks", "check", "reference/rest-json"}, {"check", study}, {"check", "--json", study},
-		{"plan", study}, {"run", study, "--out", filepath.Join(dir, "out")}, {"run", study, "--benches", "2"},
+	for _, args := range [][]string{{"stacks", "check", "reference/rest-json"}, {"check", study},
+		{"check", "--json", study}, {"plan", study}, {"run", study, "--out", filepath.Join(dir, "out")}, {"run", study, "--benches", "2"},
 		{"compare", "--base", exe, "--with", study, "--detect", "5%", "--out", filepath.Join(dir, "both")}} {
 		os.Stderr, err = os.Create(filepath.Join(dir, "said"))
 		ok(t, err)
 		code := run(ctx, args)
 		said, err := os.ReadFile(os.Stderr.Name())
 		ok(t, err)
-		if code != exitUnmeasured || !strings.Contains(string(said), "stopped") || strings.Contains(string(said), "127.0.0.1") ||
-			strings.Contains(string(said), "exclude") {
+		text := string(said)
+		if code != exitUnmeasured || !strings.Contains(text, "stopped") || strings.Contains(text, "127.0.0.1") ||
+			strings.Contains(text, "exclude") {
 			t.Errorf("%v: exit code %d, want %d: %s", args[0], code, exitUnmeasured, said)
 		}
 	}

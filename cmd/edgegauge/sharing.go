@@ -71,8 +71,8 @@ func (s sharing) elsewhere() bool { return s.wanted() && s.local() == 0 }
 func (s sharing) credentials() (wire.Credentials, error) {
 	who, err := wire.ReadCredentials(s.creds)
 	if err == nil && who.Bench != "" {
-		err = fmt.Errorf("%s are the credentials of bench %s; name the coordinator's, which edgegauge benches add wrote as %s",
-			s.creds, who.Bench, coordinatorFile)
+		err = fmt.Errorf("%s are the credentials of bench %s; name the coordinator's, which edgegauge benches add wrote "+
+			"as %s", s.creds, who.Bench, coordinatorFile)
 	}
 	if err != nil {
 		return who, exit{exitUsage, err}

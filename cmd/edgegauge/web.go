@@ -99,7 +99,7 @@ to others.`,
 			}
 			n, without, err := web.Export(cmd.Context(), a.webOptions(args[1:]), args[0], trials)
 			var unreadable web.Unreadable
-			if errors.As(err, &unreadable) || err != nil && cmd.Context().Err() != nil {
+			if errors.As(err, &unreadable) || err != nil && (cmd.Context().Err() != nil || exitCode(err) == exitUnmeasured) {
 				return exit{exitUnmeasured, err}
 			}
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -250,6 +251,32 @@ func TestBenchUnits(t *testing.T) {
 		}
 		if strings.Contains(got, "op/s/op") {
 			t.Errorf("%s: %s", x.Name, got)
+		}
+	}
+}
+
+// No name in Markdown tells a person who happens to be called so.
+func TestMarkdownMentionsNobody(t *testing.T) {
+	const file = "study: s\nquestion: Does @team know?\nfactors: {stack: [axis2, {name: '@all', stack: cxf}]}\n" +
+		"service: sort\nsize: 100kB\ndesign: {replications: 4}\n"
+	r := reportOf(t, simulated(t, file, func(at map[string]string, side measure.Side, response string) (float64, float64) {
+		return map[string]float64{"axis2": 1, "@all": 2}[at["stack"]], 0.01
+	}))
+	c, err := Compare(r, r, Terms{Margin: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Old, c.New, c.All = "@old", "@new", true
+	mention := regexp.MustCompile(`@\w`)
+	code := regexp.MustCompile("`[^`]*`")
+	for what, write := range map[string]func(io.Writer) error{"report": r.Markdown, "compare": c.Markdown} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		text := code.ReplaceAllString(b.String(), "")
+		if mention.MatchString(text) || !strings.Contains(text, "@&#8203;all") {
+			t.Errorf("%s: %s", what, text)
 		}
 	}
 }

@@ -138,9 +138,11 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// markdownText is text within a line that Markdown shows as it stands (CommonMark 0.31, section 2.4).
+// markdownText is text within a line that Markdown shows as it stands (CommonMark 0.31, section 2.4). Behind an @ stands
+// a space of no width, so that a comment on a pull request tells nobody who is called so.
 var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`,
-	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "&", "&amp;", "\r\n", " ", "\n", " ", "\r", " ").Replace
+	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "&", "&amp;", "@", "@&#8203;",
+	"\r\n", " ", "\n", " ", "\r", " ").Replace
 
 // opensBlock is what a line begins with that Markdown takes for a list, a quotation, a rule or a heading.
 var opensBlock = lazy.Regexp(`^[-+>=]|^[0-9]{1,9}[.)]( |$)`)

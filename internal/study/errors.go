@@ -90,6 +90,7 @@ type faults struct {
 }
 
 func (f *faults) add(x Error) {
+	x.What, x.Advice = shortened(x.What), shortened(x.Advice)
 	if f.seen[x] {
 		return
 	}
@@ -98,6 +99,17 @@ func (f *faults) add(x Error) {
 	}
 	f.seen[x] = true
 	f.list = append(f.list, &x)
+}
+
+// mostWords is how long a text of a fault may be, in B: it has what stands in the study, which may be of any length.
+const mostWords = 2000
+
+// shortened is a text without its middle, if it is longer.
+func shortened(text string) string {
+	if len(text) <= mostWords {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostWords/2]+" … "+text[len(text)-mostWords/2:], "")
 }
 
 func (e Errors) sort() {

@@ -7,9 +7,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"edgegauge.example/edgegauge/internal/kernel"
 )
+
+// A fault is as short as that of a short word, however long what stands in the study is.
+func TestLongWordsMakeNoLongFaults(t *testing.T) {
+	long := strings.Repeat("ü", 100_000)
+	for _, text := range []string{long + ": 1", "service: " + long, "link: {delay: " + long + "}",
+		"responses: [" + long + "]", "factors: {stack: [soap, " + long + "]}", "options: {" + long + ": 1}"} {
+		_, err := Parse("a.yaml", []byte("study: a\nstack: soap\n"+text+"\n"), vocabulary())
+		if err == nil || len(err.Error()) > 3*(mostWords+200) || !utf8.ValidString(err.Error()) {
+			t.Errorf("%.20s…: %d B of faults", text, len(fmt.Sprint(err)))
+		}
+	}
+}
 
 // What an exclusion names is found among many levels without looking at each of them, whatever words it uses.
 func TestManyExcludedLevels(t *testing.T) {

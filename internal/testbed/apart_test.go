@@ -42,7 +42,7 @@ func TestRefusedFiguresOfPacketsAdviseWhatHelps(t *testing.T) {
 		}
 		a := b.assemble(p, b.Exe, b.Temp)
 		a.seePackets()
-		if got := fmt.Sprint(a.found(t.Context())); !strings.Contains(got, x.want) || x.not != "" && strings.Contains(got, x.not) {
+		if got := fmt.Sprint(a.err()); !strings.Contains(got, x.want) || x.not != "" && strings.Contains(got, x.not) {
 			t.Errorf("%s: got %s, want %s, without %s", x.study, got, x.want, x.not)
 		}
 	}

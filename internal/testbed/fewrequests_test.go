@@ -41,7 +41,7 @@ func TestTrialsOfTooFewRequests(t *testing.T) {
 		a := b.assemble(p, b.Exe, b.Temp)
 		a.seePackets()
 		a.seeFew()
-		if got := fmt.Sprint(a.found(t.Context())); (a.found(t.Context()) == nil) != (x.want == "") || !strings.Contains(got, x.want) ||
+		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) ||
 			len(a.faults) > 1 {
 			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
 		}

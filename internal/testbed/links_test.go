@@ -58,7 +58,7 @@ func TestLinksByWhichNothingComesInTime(t *testing.T) {
 		a.openLinks()
 		a.seeLength()
 		a.seeMessages()
-		if got := fmt.Sprint(a.found(t.Context())); (a.found(t.Context()) == nil) != (x.want == "") || !strings.Contains(got, x.want) ||
+		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) ||
 			len(a.faults) > 1 {
 			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
 		}

@@ -111,6 +111,10 @@ func (x *assembly) found(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped before anything was measured: %w; run the same command again", context.Cause(ctx))
 	}
+	return x.err()
+}
+
+func (x *assembly) err() error {
 	if found := study.Collect(x.faults); len(found) > 0 {
 		return found
 	}

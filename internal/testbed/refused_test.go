@@ -25,7 +25,7 @@ func TestDevicesWherePacketsAreNotCaptured(t *testing.T) {
 		}
 		a := b.assemble(p, b.Exe, b.Temp)
 		a.refuse()
-		if got := fmt.Sprint(a.found(t.Context())); (a.found(t.Context()) == nil) != (x.want == "") || !strings.Contains(got, x.want) {
+		if got := fmt.Sprint(a.err()); (a.err() == nil) != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%s: got %s, want %s", x.study, got, x.want)
 		}
 	}

@@ -82,7 +82,7 @@ func given(t *testing.T, b *Testbed, text, want string) {
 	a := b.assemble(p, b.Exe, b.Temp)
 	a.openLinks()
 	a.seeGiven()
-	if got := fmt.Sprint(a.found(t.Context())); (a.found(t.Context()) == nil) != (want == "") || !strings.Contains(got, want) {
+	if got := fmt.Sprint(a.err()); (a.err() == nil) != (want == "") || !strings.Contains(got, want) {
 		t.Errorf("%s: got %s, want %s", text, got, want)
 	}
 }
@@ -125,8 +125,8 @@ func TestWhatOtherTreatmentsGiveIsNoFault(t *testing.T) {
 		one := p
 		one.Trials = []study.Trial{trial}
 		a := b.assemble(one, b.Exe, b.Temp)
-		if a.seeGiven(); a.found(t.Context()) != nil {
-			t.Errorf("%v: %v", trial.Treatment, a.found(t.Context()))
+		if a.seeGiven(); a.err() != nil {
+			t.Errorf("%v: %v", trial.Treatment, a.err())
 		}
 	}
 }

@@ -90,7 +90,8 @@ func (s *Server) follow(ctx context.Context, root *os.Root) (int, error) {
 			return done, err
 		}
 		if err := root.WriteFile(name, b, 0o644); err != nil {
-			return done, err
+			root.Remove(name) // half a page would look like a whole one
+			return done, fmt.Errorf("%w; %s is incomplete: remove it before you export again", err, root.Name())
 		}
 		if !strings.HasSuffix(name, ".html") {
 			continue
