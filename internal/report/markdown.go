@@ -138,8 +138,8 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// markdownText is text within a line that Markdown shows as it stands (CommonMark 0.31, section 2.4). Behind an @ stands
-// a space of no width, so that a comment on a pull request tells nobody who is called so.
+// markdownText is text within a line that Markdown shows as it stands (CommonMark 0.31, section 2.4). Behind an @ is a
+// space of no width, so that a comment on a pull request tells nobody who is called so.
 var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`,
 	"]", `\]`, "#", `\#`, "~", `\~`, "$", `\$`, "&", "&amp;", "@", "@&#8203;",
 	"\r\n", " ", "\n", " ", "\r", " ").Replace
