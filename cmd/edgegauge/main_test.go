@@ -155,7 +155,8 @@ func TestStoppedIsNoMistake(t *testing.T) {
 	stderr := os.Stderr
 	defer func() { os.Stderr = stderr }()
 	for _, args := range [][]string{{"stacks", "check", "reference/rest-json"}, {"check", study},
-		{"check", "--json", study}, {"plan", study}, {"run", study, "--out", filepath.Join(dir, "out")}, {"run", study, "--benches", "2"},
+		{"check", "--json", study}, {"plan", study}, {"run", study, "--out", filepath.Join(dir, "out")},
+		{"run", study, "--benches", "2"},
 		{"compare", "--base", exe, "--with", study, "--detect", "5%", "--out", filepath.Join(dir, "both")}} {
 		os.Stderr, err = os.Create(filepath.Join(dir, "said"))
 		ok(t, err)
