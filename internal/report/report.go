@@ -52,6 +52,8 @@ type Report struct {
 	Predicted   []Predicted // what a board would do; Predict fills both
 	Unpredicted []string    // where that is not known, and why
 
+	Pilot int // blocks of a pilot whose spread may have said how many there are; 0: there was none
+
 	Benches *Benches // nil: the study ran on one
 	joint   []string // how several benches drove the servers together, in words
 	ending  *store.Ending
@@ -195,6 +197,9 @@ func ReadFigures(s *store.Store) (*Report, error) {
 		r.Factors = append(r.Factors, f.Name)
 	}
 	if r.Trials, err = s.Trials(); err != nil {
+		return nil, err
+	}
+	if r.Pilot, err = r.pilot(s); err != nil {
 		return nil, err
 	}
 	if r.ending, err = s.Ending(); err != nil {
