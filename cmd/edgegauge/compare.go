@@ -26,6 +26,7 @@ type compareFlags struct {
 	responses  []string
 	margin     float64
 	confidence float64 // 0: as the study asks
+	allowed    bool    // confidence allows for a pilot
 	strict     bool
 	all, json  bool
 	undecided  int // exit code
@@ -62,8 +63,9 @@ version and as it is now, in random order. --base is one of these:
 
 --detect is the smallest difference of interest. After --pilot blocks, compare says how many blocks and minutes it takes
 to find that difference with the given --power, and runs them (with --plan it stops there). The answer is worse if NEW
-is slower beyond doubt, unless a difference of that size is excluded; it is good if it is excluded. "compare RESULTS"
-judges again. --from RESULTS instead of --base estimates the blocks and minutes from earlier results.
+is slower beyond doubt, unless a difference of that size is excluded; it is good if it is excluded. Intervals allow for
+the pilot that said how many blocks there are. "compare RESULTS" judges again. --from RESULTS instead of --base
+estimates the blocks and minutes from earlier results.
 
 The exit code is 1 if a condition is met beyond doubt for any treatment. It is 0 if every condition is excluded beyond
 doubt. Otherwise the answer is "undecided", with the number of trials needed to decide; the exit code is then 0, or the

@@ -167,7 +167,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	about := report.Confirms{Old: old.Started, New: new.Started, OldDir: oldDir, NewDir: newDir, Responses: f.responses,
 		Detect: detect, Base: v.base, Doubt: other, Pilot: v.pilot}
 	c := compareFlags{responses: f.responses, margin: equalWithin, confidence: 1 - about.JudgedAt(), lost: true,
-		json: f.json, versionFlags: v}
+		json: f.json, versionFlags: v, allowed: true}
 	for _, t := range asked {
 		bound := fmt.Sprintf("> %g%%", 100*detect)
 		switch x, _ := measure.FindResponse(t.Response); x.Better() {

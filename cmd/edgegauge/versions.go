@@ -41,7 +41,7 @@ func (v *versionFlags) flags(c *cobra.Command, base, out string, power float64, 
 	c.Flags().StringVar(&v.base, "base", "", base)
 	c.Flags().StringVar(&v.build, "build", "", "command that builds a revision, run by a shell in its folder")
 	c.Flags().BoolVar(&v.plan, "plan", false, "run the pilot, say how many blocks it takes, and stop")
-	c.Flags().IntVar(&v.pilot, "pilot", report.DefaultPilot,
+	c.Flags().IntVar(&v.pilot, "pilot", stat.DefaultPilot,
 		"blocks of the pilot, which shows how much trials vary; they count as results")
 	c.Flags().Float64Var(&v.power, "power", power, "probability of "+found)
 	c.Flags().DurationVar(&v.most, "max-time", 30*time.Minute, "time limit of all blocks (0: none)")
@@ -244,8 +244,9 @@ func sizeOf(dir string, conditions []advise.Condition, f compareFlags) (sizing, 
 	f.confidence = cmp.Or(f.confidence, r.Study.Design.Confidence)
 	old, new := r.Versions()
 	s := sizing{alpha: 1 - f.confidence, power: f.power, decided: f.decided != nil && f.decided(r)}
+	judged := f.judged(cmp.Or(r.Pilot, stat.DefaultPilot)) // of other results it takes a pilot, too
 	if s.sizes, err = advise.Sizes(old, new, slices.DeleteFunc(slices.Clone(conditions),
-		func(k advise.Condition) bool { return !k.Detect }), f.confidence, f.power); err != nil {
+		func(k advise.Condition) bool { return !k.Detect }), judged, f.power); err != nil {
 		return s, exit{exitUsage, fmt.Errorf("%s: %w", dir, err)}
 	}
 	for _, x := range s.sizes {
@@ -421,6 +422,15 @@ func firstReason(all []advise.Attempts) string {
 	return ""
 }
 
+// judged is the confidence at which intervals are computed that are to hold as often as is asked, after a pilot. That
+// of a confirmation allows for its pilot already.
+func (f compareFlags) judged(pilot int) float64 {
+	if f.allowed {
+		return f.confidence
+	}
+	return 1 - stat.AfterPilot(1-f.confidence, pilot)
+}
+
 // compareWithin judges two versions that were measured in one study.
 func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	conditions, err := f.conditions()
@@ -445,7 +455,8 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 			"compare; give two results directories, or measure both versions: edgegauge compare --base REVISION --with STUDY "+
 			"--detect 5%%", dir)}
 	}
-	out := report.Compared{Old: "base", New: "new", Dir: dir, Paired: true, Confidence: f.confidence, All: f.all}
+	out := report.Compared{Old: "base", New: "new", Dir: dir, Paired: true, Confidence: f.confidence, Pilot: r.Pilot,
+		All: f.all}
 	if old, err = only(old, f.responses); err != nil {
 		return out, err
 	}
@@ -459,7 +470,7 @@ func compareWithin(dir string, f compareFlags) (report.Compared, error) {
 	} else {
 		lost = advise.Losses(base, now, f.confidence)
 	}
-	if out.Comparison, err = advise.Compare(old, new, conditions, f.confidence, f.margin); err != nil &&
+	if out.Comparison, err = advise.Compare(old, new, conditions, f.judged(r.Pilot), f.margin); err != nil &&
 		!(len(lost) > 0 && errors.Is(err, advise.ErrNothingInCommon)) {
 		return out, exit{exitUsage, fmt.Errorf("%s: %w", dir, err)}
 	}

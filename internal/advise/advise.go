@@ -58,6 +58,8 @@ type TrialSummary struct {
 	// Late is, of a share of requests that failed, that of the ones without an answer in time, or of all, where nobody
 	// knows: waiting for a CPU may have made these, and no others.
 	Late float64
+	// Failed are, of a share of requests that failed, the requests that it is of; none: not known.
+	Failed stat.Share
 }
 
 // starvedFrom is the wait for a CPU, in s for each s of the run, from which

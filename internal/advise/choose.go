@@ -48,6 +48,8 @@ type Estimate struct {
 	unseen  float64 // as Series.Unseen
 	ticks   bool    // as Series.Ticks
 	exact   bool    // as Series.exact
+
+	punctual *Estimate // of a share of requests that failed, without those that may have been late, where it has waiting
 }
 
 // A Check is a requirement's verdict for one candidate. Where both sides have the response, it is that of the side
@@ -228,7 +230,7 @@ func candidate(all []Series, levels []string, objectives []Objective, requiremen
 // figure finds a treatment's figure. Without a side in the term it is the worse
 // side's: the larger, where small is good.
 func figure(all []Series, levels []string, t Term, confidence float64, small bool,
-	center func(Term, []float64, float64, bool) (stat.Summary, error)) (Estimate, error) {
+	center func(Series, string, []float64, float64) (stat.Summary, error)) (Estimate, error) {
 	sides, err := figuresOf(all, levels, t, confidence, center)
 	if err != nil {
 		nan := math.NaN()
@@ -259,7 +261,7 @@ func ofTreatment(all []Series, levels []string, t Term) []Series {
 // figuresOf are a treatment's figures of what a term means, one of each side. Every side that others have must be
 // known.
 func figuresOf(all []Series, levels []string, t Term, confidence float64,
-	center func(Term, []float64, float64, bool) (stat.Summary, error)) ([]Estimate, error) {
+	center func(Series, string, []float64, float64) (stat.Summary, error)) ([]Estimate, error) {
 	own := ofTreatment(all, levels, t)
 	for _, side := range sidesOf(all, t) {
 		if len(own) > 0 && !slices.Contains(sidesOf(own, t), side) { // which may be the worse one
@@ -273,7 +275,7 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 		if err != nil {
 			return nil, err
 		}
-		m, err := center(Term{Response: s.Response, Figure: t.Figure}, xs, confidence, s.Units)
+		m, err := center(s, t.Figure, xs, confidence)
 		if err != nil {
 			return nil, err
 		}
@@ -282,6 +284,9 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 			Requests: s.Requests, units: s.Units, ticks: s.Ticks, exact: s.exact()}
 		if s.Starved() {
 			f.waiting = s.Waiting
+			if s.Response == "failed_share" {
+				f.punctual = f.withoutLate(s)
+			}
 		}
 		out = append(out, f)
 	}
@@ -302,23 +307,12 @@ func sidesOf(all []Series, t Term) []measure.Side {
 	return out
 }
 
-// meanOf is the mean with an interval that is positive where the response is.
-// Energy net of idle is a difference.
-func meanOf(t Term, xs []float64, confidence float64, _ bool) (stat.Summary, error) {
-	if t.Response != "energy" {
-		if s, err := stat.PositiveMean(xs, confidence); !errors.Is(err, stat.ErrSign) {
-			return s, err
-		}
-	}
-	return stat.Mean(xs, confidence)
-}
-
 // headlineOf is the center that report shows: the median of trials' medians and quantiles, else the mean.
-func headlineOf(t Term, xs []float64, confidence float64, units bool) (stat.Summary, error) {
-	if byMedian(t, units) {
+func headlineOf(s Series, figure string, xs []float64, confidence float64) (stat.Summary, error) {
+	if byMedian(Term{Figure: figure}, s.Units) {
 		return stat.Quantile(xs, 0.5, confidence)
 	}
-	return meanOf(t, xs, confidence, units)
+	return meanOf(s, figure, xs, confidence)
 }
 
 // byMedian reports whether the center of trials is their median. Of few trials it has no interval, and is the one that
@@ -380,7 +374,7 @@ func judgeChecks(cs []Candidate, confidence float64) {
 				v = stat.Undecided
 			}
 		}
-		if v != stat.Undecided && k.Requirement.waitingExplains(figures[i]) {
+		if v != stat.Undecided && k.Requirement.waitingExplains(figures[i], own, confidence) {
 			v = stat.Undecided
 			doubt = "programs waited for a CPU, which may explain it; measure again on a quieter machine"
 		}
@@ -426,8 +420,18 @@ func (f Estimate) over(bound, confidence float64) (c stat.Comparison, err error)
 }
 
 // waitingExplains reports whether the verdict on a figure would turn if programs had not waited for a
-// CPU: times would have been shorter, rates higher.
-func (c Condition) waitingExplains(f Estimate) bool {
+// CPU: times would have been shorter, rates higher, and requests without an answer in time might have had one. Alpha is
+// the level of one claim.
+func (c Condition) waitingExplains(f Estimate, alpha, confidence float64) bool {
+	if f.Response == "failed_share" && f.waiting > 0 {
+		if f.Center.Center < c.Bound {
+			return false
+		}
+		x, err := f.punctual.over(c.Bound, confidence)
+		p := x.Against(0) // NaN: values that do not differ are what they are
+		above, _ := f.punctual.failures().Beyond(c.Bound)
+		return err != nil || !(x.Estimate > 0) || p >= alpha || f.Requests > 0 && !(above < alpha)
+	}
 	return WaitingTurns(f.waiting, f.Center.Center, f.Unit, c.Bound)
 }
 

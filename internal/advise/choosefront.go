@@ -44,7 +44,7 @@ func (c *Choice) front(all []Series) {
 // telling says of two candidates whether the first is better than the second in an objective, beyond noise and beyond
 // what waiting for a CPU may explain.
 func (c *Choice) telling(all []Series, objective int) func(i, j int) bool {
-	pairs, _, series, err := c.pairs(all, objective)
+	pairs, rows, series, err := c.pairs(all, objective)
 	if err != nil {
 		return func(int, int) bool { return false }
 	}
@@ -57,8 +57,7 @@ func (c *Choice) telling(all []Series, objective int) func(i, j int) bool {
 		if more := r.Lo > r.Even(); more != c.Objectives[objective].Maximize {
 			return false
 		}
-		wide := Allowance(series[i].Waiting, series[j].Waiting)
-		return wide == 1 || pairs.Log && Beyond(r, wide)
+		return beyondWaiting(pairs, rows, series, i, j, r)
 	}
 }
 

@@ -36,12 +36,13 @@ func (c *Choice) noise(all []Series) {
 		x.Noise = !(r.P < 1-c.Confidence) && !exact
 		x.Starved = series[i+1].Starved() || series[0].Starved()
 		if wide := Allowance(series[i+1].Waiting, series[0].Waiting); wide > 1 {
-			x.Slowed = !x.Noise && !(pairs.Log && Beyond(r, wide))
+			x.Slowed = !x.Noise && !beyondWaiting(pairs, rows, series, i+1, 0, r)
 			x.Noise = x.Noise || x.Slowed
 			x.waited = true
 		}
 		x.Centers = RatioOfCommon(rows[i+1], rows[0], func(xs []float64) (stat.Summary, error) {
-			return headlineOf(c.Objectives[0].Term, xs, c.Confidence, x.Objectives[0].units)
+			of := x.Objectives[0]
+			return headlineOf(Series{Response: of.Response, Units: of.units}, c.Objectives[0].Figure, xs, c.Confidence)
 		})
 		x.Odd = !byMedian(c.Objectives[0].Term, x.Objectives[0].units) && x.odd(c.Objectives[0].Maximize)
 		x.Turned = !x.Odd && !c.better(*x, *best, 0) && x.turned(c.Objectives[0].Maximize)
@@ -153,6 +154,51 @@ func (c *Choice) pairs(all []Series, objective int) (*stat.AllPairs, [][]float64
 		p.Hide(unseen(series))
 	}
 	return p, rows, series, err
+}
+
+// beyondWaiting reports whether waiting for a CPU does not explain that candidates i and j differ, as r says.
+func beyondWaiting(pairs *stat.AllPairs, rows [][]float64, series []Series, i, j int, r stat.Comparison) bool {
+	wide := Allowance(series[i].Waiting, series[j].Waiting)
+	if wide == 1 || series[i].Response != "failed_share" {
+		return wide == 1 || pairs.Log && Beyond(r, wide)
+	}
+	late := make([][]float64, len(rows))
+	for k, row := range rows {
+		late[k] = make([]float64, len(row))
+		trials := series[k].Trials
+		for b, x := range row {
+			if !math.IsNaN(x) { // rows are in the order of trials
+				late[k][b], trials = trials[0].Late, trials[1:]
+			}
+		}
+	}
+	return !LateExplains(rows, late, i, j, pairs.Confidence)
+}
+
+// LateExplains reports whether what had no answer in time explains that one of two treatments has the larger share of
+// requests that failed, since waiting for a CPU may have made it late: without it, that share is not larger beyond
+// chance. rows are the shares of each treatment by block, late the part of each that was late.
+func LateExplains(rows, late [][]float64, i, j int, confidence float64) bool {
+	sum := 0.0
+	for b, x := range rows[i] {
+		if d := x - rows[j][b]; !math.IsNaN(d) {
+			sum += d
+		}
+	}
+	if sum < 0 {
+		i, j = j, i
+	}
+	least := slices.Clone(rows)
+	least[i] = slices.Clone(rows[i])
+	for b := range least[i] {
+		least[i][b] -= late[i][b]
+	}
+	pairs, err := stat.NewAllPairs(least, confidence)
+	if err != nil {
+		return true
+	}
+	r, err := pairs.Interval(i, j)
+	return err != nil || !(r.Lo > r.Even())
 }
 
 func series1(all []Series, levels []string, t Term) (Series, bool) {

@@ -28,7 +28,7 @@ type Repeated struct {
 	// P is that of the agreement's word, of CannotTell that of the word that is nearer; a difference's is adjusted by
 	// Holm. NaN: there is none.
 	P   float64
-	Why Why // of CannotTell: Untested, Waited, Together or Straddles
+	Why Why // of CannotTell: Untested, Waited, Together, Hidden or Straddles
 }
 
 // A Repetition is how results compare with those that they repeat.
@@ -144,6 +144,8 @@ func (c Contrast) whyNot(alone, alpha, margin float64) Why {
 		return Together
 	case inside < alpha || outside < alpha:
 		return Waited
+	case c.Ratio.HidesBetween(1/(1+margin), 1+margin):
+		return Hidden
 	}
 	return Straddles
 }

@@ -23,6 +23,9 @@ const (
 	Together Why = "together"
 	// Straddles: the intervals of the parts that Open names contain the bound.
 	Straddles Why = "straddles"
+	// Hidden: the steps of a clock or a meter, or what a meter does not see, leave it open, however many such trials
+	// there are. Of a repetition only.
+	Hidden Why = "hidden"
 )
 
 // A Doubt says what keeps a condition undecided.

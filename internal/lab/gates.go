@@ -179,8 +179,16 @@ func (e *evidence) accounts() string {
 				side, own, kernel)
 		}
 	}
+	own, kernel, here := e.ends[atClient].CPU, e.usage.cpu(atClient, 0), e.clientCPUs > 0
+	beside := cpuSlack + time.Duration(e.sides[atClient].n)*cpuOfRecord
+	if here && own > 0 && kernel > 2*own+beside {
+		return fmt.Sprintf("the client reports %v of CPU time for its run, but the kernel counted %v in it", own, kernel)
+	}
 	return ""
 }
+
+// cpuOfRecord is what a client may need to make a request's record, and to print it, which its own account leaves out.
+const cpuOfRecord = 5 * time.Microsecond
 
 // bytes: both sides saw the same bodies.
 func (e *evidence) bytes() string {

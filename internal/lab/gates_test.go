@@ -157,6 +157,24 @@ func TestGates(t *testing.T) {
 		{"one that has no CPU left", func(r *evidence) {
 			r.driven(0, 1950*time.Millisecond, 2)
 		}, "busy for 95 % of the run on each of 2 CPUs"},
+		{"a client that claims less CPU time than it took", func(r *evidence) {
+			r.driven(200*time.Millisecond, 900*time.Millisecond, 1)
+			r.setup.Rate = 0
+		}, "reports 200ms of CPU time for its run, but the kernel counted 900ms in it"},
+		{"a driver that claims to be idle", func(r *evidence) {
+			r.driven(time.Nanosecond, 990*time.Millisecond, 1)
+		}, "reports 1ns of CPU time for its run, but the kernel counted 990ms in it"},
+		{"a client that took as much again beside its run", func(r *evidence) {
+			r.driven(300*time.Millisecond, 640*time.Millisecond, 1)
+		}, ""},
+		{"one that prints the records of many requests", func(r *evidence) {
+			r.failing(100_000, 0)
+			r.driven(100*time.Millisecond, 700*time.Millisecond, 1)
+		}, ""},
+		{"one that compiled before its run", func(r *evidence) {
+			r.driven(100*time.Millisecond, 5*time.Second, 1)
+			r.usage.of[atClient][beforeRun].CPU = 4900 * time.Millisecond
+		}, ""},
 		{"one on another device, of whose CPUs nothing is known", func(r *evidence) {
 			r.driven(0, 1900*time.Millisecond, 0)
 		}, ""},

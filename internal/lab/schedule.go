@@ -24,6 +24,8 @@ type schedule struct {
 	due   time.Duration // when that was
 	gap   time.Duration // the longest between two
 	wrong string        // what the first of all clients does not keep
+
+	drawn, expected float64 // random arrivals of all clients that have ended, and how many there are on average
 }
 
 // What a clock or a format may round: an instant, the interval between two, and a rate.
@@ -47,7 +49,7 @@ func newSchedule(run stack.Run) *schedule {
 // anew ends a client's records, and begins with another's.
 func (s *schedule) anew(from time.Duration, base uint64) {
 	s.end()
-	*s = schedule{run: s.run, from: from, base: base, wrong: s.wrong}
+	*s = schedule{run: s.run, from: from, base: base, wrong: s.wrong, drawn: s.drawn, expected: s.expected}
 }
 
 // add takes the present client's next record.
@@ -82,11 +84,12 @@ func (s *schedule) judge(seq uint64, due time.Duration) {
 	}
 }
 
-// end judges how many requests the present client had.
+// end judges how many requests the present client had, once.
 func (s *schedule) end() {
 	if s.n == 0 {
 		return
 	}
+	defer func() { s.n = 0 }()
 	if s.run.Arrival != drive.Random {
 		if want := constant(s.run); s.run.Duration > 0 && math.Abs(float64(s.n)-want) > 1+roundedRate*want {
 			s.fault("%d of its requests are due, and not %.0f", s.n, want)
@@ -100,6 +103,7 @@ func (s *schedule) end() {
 		s.gap = max(s.gap, over-s.due)
 	}
 	mean := s.run.Rate * over.Seconds()
+	s.drawn, s.expected = s.drawn+float64(s.n), s.expected+mean
 	switch {
 	case improbable(s.n, mean):
 		s.fault("%d of its requests are due in %v, and not about %.0f", s.n, over, mean)

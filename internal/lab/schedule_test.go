@@ -9,6 +9,7 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/study"
 )
 
@@ -145,6 +146,53 @@ func TestRandomArrivals(t *testing.T) {
 		}
 		if found < 190 {
 			t.Errorf("%s: found in %d of 200 trials", tt.what, found)
+		}
+	}
+}
+
+// What all trials together tell of a rate is noted: how many arrivals there were, and how many there are on average.
+// Of honest clients, whether a time ends them or a number, at most one in 1000 is accused of another rate by twelve
+// trials; those that are 8 % slow are, of which no trial alone tells.
+func TestManyTrialsTellTheRateOfRandomArrivals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
+	const trials, studies, over = 12, 4000, 4 * time.Second
+	accused := func(rate float64, requests int) (pooled, alone int) {
+		for n := range studies {
+			var drawn, expected float64
+			one := false
+			for trial := range trials {
+				run := stack.Run{Rate: 100, Arrival: drive.Random, Requests: requests}
+				if requests == 0 {
+					run.Duration = int64(over)
+				}
+				e := evidence{setup: &study.Setup{Rate: 100}, tallies: &tallies{schedule: newSchedule(run)}}
+				seed := uint64(n*trials + trial)
+				for i, d := range instantsOf(drive.Poisson(rate, seed, requests, time.Duration(run.Duration))) {
+					e.schedule.add(measure.Exchange{Seq: uint64(i) + 1, Due: d, Sent: d + 1000, Done: d + 2000})
+				}
+				one = e.scheduled() != "" || one
+				e.schedule.end() // once
+				drawn, expected = drawn+e.schedule.drawn, expected+e.schedule.expected
+			}
+			if one {
+				alone++
+			}
+			if stat.ArrivalsBeside(drawn, expected) < 1e-3 {
+				pooled++
+			}
+		}
+		return pooled, alone
+	}
+	for _, requests := range []int{0, 400} {
+		honest, _ := accused(100, requests)
+		slow, alone := accused(92, requests)
+		t.Logf("%d requests: %d of %d honest studies are accused, %d of those that are slow, %d by a trial alone", requests,
+			honest, studies, slow, alone)
+		if stat.AtLeast(honest, studies, 1e-3) < 1e-4 || slow < studies*95/100 || alone > studies/100 {
+			t.Errorf("%d requests: %d of %d honest studies are accused, %d of those that are slow, %d by a trial alone",
+				requests, honest, studies, slow, alone)
 		}
 	}
 }

@@ -125,6 +125,12 @@ func (e *evidence) noteRequests() {
 	if e.others > 0 {
 		f.note("other_labs", "1", float64(e.others))
 	}
+	if s := e.schedule; s != nil {
+		if s.end(); s.expected > 0 { // a rate that is a little off shows in many trials only
+			f.note("arrivals", "1", s.drawn)
+			f.note("arrivals_expected", "1", s.expected)
+		}
+	}
 	f.note("span", "s", time.Duration(client.last).Seconds())
 	if watched := e.usage.span(); watched > 0 {
 		f.note("usage_span", "s", watched.Seconds())

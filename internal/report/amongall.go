@@ -77,6 +77,18 @@ func (r *Report) tellLate(late []float64) {
 		}
 		x.late = all
 	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		t := r.Treatments[c.Treatment]
+		for j, p := range c.Points {
+			k := slices.Index(t.trials, p.Trial)
+			if c.Response != failedShare || t.late == nil || k < 0 || c.on != nil {
+				continue
+			}
+			c.Points[j].late = p.Mean * float64(t.late[k]) / float64(max(1, t.failed[k].Hits))
+			c.Points[j].lateKnown = true
+		}
+	}
 }
 
 // lateShare is, of the requests of a trial that failed, the share of those without an answer in time; NaN: it is not

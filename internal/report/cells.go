@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/advise/paper"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stat"
@@ -22,6 +23,10 @@ type Point struct {
 	Bench        string  // that it ran on; empty: the one bench of a study run alone
 	// AllMedian and AllP95 are those of all its requests, as advise.TrialSummary has them.
 	AllMedian, AllP95 float64
+
+	share     stat.Share // of a share of requests that failed, the requests it is of; none: not known
+	late      float64    // of such a share, that of the ones without an answer in time
+	lateKnown bool
 }
 
 // A Cell is one response of one side of one treatment.
@@ -56,6 +61,9 @@ type Cell struct {
 	on      *onBenches // where its trials ran; nil: one bench
 	units   []Point    // what is judged where there are several benches
 }
+
+// failedShare is the response that is a share of requests that failed.
+const failedShare = "failed_share"
 
 type cellKey struct {
 	treatment int
@@ -116,8 +124,12 @@ func (r *Report) cells(s *store.Store) error {
 	if err := r.unseen(s); err != nil {
 		return err
 	}
+	if err := r.countFailed(s); err != nil {
+		return err
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
+		r.Treatments[c.Treatment].sharesOf(c)
 		if err := c.summarize(r.Study.Design.Confidence); err != nil {
 			return err
 		}
@@ -165,15 +177,8 @@ func (c *Cell) summarize(confidence float64) error {
 		}
 	}
 	var err error
-	mean := stat.PositiveMean
-	switch {
-	case mayBeNegative(c.Response):
-		mean = stat.Mean
-	case c.on != nil:
-		mean = stat.PositiveMeanOfUnits
-	}
 	judged, judgedMedians := c.summands(means), c.summands(medians)
-	if c.Mean, err = mean(judged, confidence); errors.Is(err, stat.ErrSign) {
+	if c.Mean, err = c.meanOf(judged, confidence); errors.Is(err, stat.ErrSign) {
 		c.Mean, err = stat.Mean(judged, confidence)
 		c.Warnings = append(c.Warnings, "a trial has a negative value, which is impossible here; look at the trial")
 	}
@@ -181,7 +186,7 @@ func (c *Cell) summarize(confidence float64) error {
 		return fmt.Errorf("%s of the %s: %w", c.Response, c.Side, err)
 	}
 	if c.on != nil { // order statistics would take benches for trials
-		c.Median, err = mean(judgedMedians, confidence)
+		c.Median, err = c.meanOf(judgedMedians, confidence)
 	} else {
 		c.Median, err = stat.Median(medians, confidence)
 	}
@@ -228,15 +233,46 @@ func (c *Cell) summarize(confidence float64) error {
 	return nil
 }
 
+// meanOf is the mean of the values of its first trials, or of units.
+func (c *Cell) meanOf(values []float64, confidence float64) (stat.Summary, error) {
+	var of []stat.Share
+	for i := range values {
+		if c.on != nil || c.Points[i].share.N == 0 {
+			of = nil
+			break
+		}
+		of = append(of, c.Points[i].share)
+	}
+	return advise.MeanOf(c.Response, values, of, c.on != nil, confidence)
+}
+
+// sharesOf gives the trials of a share of requests that failed the requests it is of.
+func (t Treatment) sharesOf(c *Cell) {
+	if c.Response != failedShare {
+		return
+	}
+	for i, p := range c.Points {
+		j := slices.Index(t.trials, p.Trial)
+		if j >= 0 && math.Abs(t.failed[j].Of()-p.Mean) < 1e-9 {
+			c.Points[i].share = t.failed[j]
+		}
+	}
+}
+
+// lateOf is, of a share of requests that failed, that of the ones without an answer in time; of all, where nobody
+// knows, as of units of benches.
+func (c *Cell) lateOf(p Point) float64 {
+	if c.Response != failedShare || p.lateKnown {
+		return p.late
+	}
+	return p.Mean
+}
+
 // ticks reports whether a clock or a meter gave the values, which have its steps. What a model makes of bytes has none.
 func (c *Cell) ticks() bool {
 	r, _ := measure.FindResponse(c.Response)
 	return c.Method == store.Measured && !r.Counted()
 }
-
-// mayBeNegative reports whether a response is a difference: energy net of the
-// idle of its trial.
-func mayBeNegative(response string) bool { return response == "energy" }
 
 // cluster notes whether the trials fall into two clusters.
 func (c *Cell) cluster(means []float64) {

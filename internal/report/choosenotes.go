@@ -39,7 +39,28 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 				"shows the median%[2]s: %[3]s", k.Requirement.Text, of, list(names, mostNames)))
 		}
 	}
-	return append(out, answeredNotes(c)...)
+	return slices.Concat(out, answeredNotes(c), togetherNotes(c))
+}
+
+// togetherNotes say which requirements are met as far as the requests of a trial fail independently of each other: of
+// those that fail together a few trials may show nothing.
+func togetherNotes(c advise.Choice) []string {
+	var out []string
+	for i, k := range c.Candidates[0].Checks {
+		var names []string
+		for _, x := range c.Candidates {
+			k := x.Checks[i]
+			r, _ := measure.FindResponse(k.Figure.Response)
+			if r.Share() && k.Verdict == stat.Confirmed && k.Requirement.Less && !(k.Figure.Center.Hi < k.Requirement.Bound) {
+				names = append(names, x.Name)
+			}
+		}
+		if len(names) > 0 {
+			out = append(out, fmt.Sprintf("%s: met as far as requests fail independently of each other; so few trials may show "+
+				"nothing of what fails together: %s", k.Requirement.Text, list(names, mostNames)))
+		}
+	}
+	return out
 }
 
 // amongAllNotes say which figures are of all requests, where some failed: the report shows those of the answered ones.

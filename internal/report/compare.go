@@ -26,6 +26,7 @@ type Compared struct {
 	Command string // what repeats the comparison
 	advise.Comparison
 	Confidence  float64
+	Pilot       int      // first blocks whose spread may have said how many there are; 0: none
 	Differences []string // of the set-up
 	Warnings    []string // of both results, "old: …", "new: …"
 	Cure        string   // how to decide what this comparison cannot; empty: nothing is in doubt
@@ -49,6 +50,8 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 		t.Confidence, out.Warnings = confidenceOf(old, new)
 	}
 	out.Confidence = t.Confidence
+	out.Pilot = leastPilot(old.Pilot, new.Pilot)
+	judged := 1 - stat.AfterPilot(1-t.Confidence, out.Pilot)
 	if a, b := old.Study.Time, new.Study.Time; a != b {
 		return out, fmt.Errorf("%s has time: %s, but %s has time: %s; counted instructions and clock time cannot be "+
 			"compared", old.Dir, a, new.Dir, b)
@@ -61,7 +64,7 @@ func Compare(old, new *Report, t Terms) (Compared, error) {
 		a, b = advise.AnsweredOnly(a), advise.AnsweredOnly(b)
 	}
 	var err error
-	if out.Comparison, err = advise.Compare(a, b, t.Conditions, t.Confidence, t.Margin); err != nil {
+	if out.Comparison, err = advise.Compare(a, b, t.Conditions, judged, t.Margin); err != nil {
 		if lost := advise.Losses(old.Attempts(), new.Attempts(), t.Confidence); errors.Is(err, advise.ErrNothingInCommon) &&
 			len(lost) > 0 && !t.AllowLost && sharesTreatments(old, new) {
 			err = nil // nothing is left to compare, since all trials were lost
@@ -193,11 +196,11 @@ func (c Compared) how() string {
 			base += " " + c.Base
 		}
 		return fmt.Sprintf("old: %s; new: as it is now; both in %s. %s, with %s intervals (paired by block, on "+
-			"logarithms), p by Holm over %s", base, c.Dir, c.figures(), percentOf(c.Confidence),
+			"logarithms)%s, p by Holm over %s", base, c.Dir, c.figures(), percentOf(c.Confidence), c.ofPilot(),
 			plural.Count(len(c.Contrasts), "figure"))
 	}
-	return fmt.Sprintf("old: %s; new: %s. %s, with %s intervals (Welch on logarithms), p by Holm over %s",
-		c.Old, c.New, c.figures(), percentOf(c.Confidence), plural.Count(len(c.Contrasts), "figure"))
+	return fmt.Sprintf("old: %s; new: %s. %s, with %s intervals (Welch on logarithms)%s, p by Holm over %s",
+		c.Old, c.New, c.figures(), percentOf(c.Confidence), c.ofPilot(), plural.Count(len(c.Contrasts), "figure"))
 }
 
 // figures says what stands in the columns of the tables.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 )
 
@@ -36,26 +38,18 @@ type Confirms struct {
 	Detect    float64   `json:"detect"`               // the least relative change that matters
 	Base      string    `json:"base,omitempty"`       // what was given as the version of Old
 	Doubt     string    `json:"base_doubt,omitempty"` // why that may be another version; empty: it is that
-	// Pilot is how many blocks were measured first, whose spread said how many are; 0: DefaultPilot, as of earlier
+	// Pilot is how many blocks were measured first, whose spread said how many are; 0: stat.DefaultPilot, as of earlier
 	// versions.
 	Pilot int `json:"pilot,omitempty"`
 }
-
-// DefaultPilot is how many blocks a pilot has where nobody says another number.
-const DefaultPilot = 10
 
 // ConfirmedAt is the level of a confirmation, two-sided, shared by all series it asks
 // about: so often it finds a change where there is none.
 const ConfirmedAt = 0.001
 
-// JudgedAt is the level at which a confirmation is judged so that it errs no more often than ConfirmedAt. Few blocks
-// follow a pilot that spreads little by chance, and its spread is then a large part of what all show: of equals, up to
-// 1.8 times as many are told apart as the level of the t test says, after a pilot of 3 to 5 blocks up to 2.7 times.
+// JudgedAt is the level at which a confirmation is judged so that it errs no more often than ConfirmedAt.
 func (c Confirms) JudgedAt() float64 {
-	if c.Pilot > 0 && c.Pilot < DefaultPilot {
-		return ConfirmedAt / 3
-	}
-	return ConfirmedAt / 2
+	return stat.AfterPilot(ConfirmedAt, cmp.Or(c.Pilot, stat.DefaultPilot))
 }
 
 // DecidedAt is the level at which a pilot ends a confirmation: it may add as much to the errors of ConfirmedAt.

@@ -234,6 +234,7 @@ func timesAs(x, y *Cell, confidence float64) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	c = c.Hiding(xs, ys, x.Unseen, y.Unseen)
 	text := ratioText(c.Estimate) + " times"
 	var aside []string
 	if c.Lo != c.Hi {

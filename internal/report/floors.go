@@ -133,5 +133,8 @@ func ratioBy(value func(*Cell, Point) float64, a, b *Cell, confidence float64) (
 	if err == nil && a.ticks() {
 		x = x.OfTicks(xs, ys)
 	}
+	if err == nil {
+		x = x.Hiding(xs, ys, a.Unseen, b.Unseen)
+	}
 	return x, err
 }

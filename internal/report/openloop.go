@@ -8,6 +8,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // From when on it is told that requests at a rate did not leave when they were due.
@@ -101,6 +102,32 @@ func (r *Report) doubtRates(noted [][]map[string]float64) {
 		if missed {
 			r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+text)
 		}
+	}
+}
+
+// arrivalsUnlikely is how often it is said of a study whose clients draw their arrivals at the rate that one does not.
+const arrivalsUnlikely = 1e-3
+
+// doubtArrivals says whose clients draw random arrivals at another rate, by all trials of a treatment together: of one
+// trial alone chance explains more.
+func (r *Report) doubtArrivals(noted [][]map[string]float64) {
+	told := 0
+	for _, trials := range noted {
+		if sum(trials, "arrivals_expected") > 0 {
+			told++
+		}
+	}
+	for i, trials := range noted {
+		drawn, expected := sum(trials, "arrivals"), sum(trials, "arrivals_expected")
+		if !(expected > 0) || r.Treatments[i].setup == nil ||
+			stat.ArrivalsBeside(drawn, expected)*float64(told) >= arrivalsUnlikely {
+			continue
+		}
+		text := fmt.Sprintf("%.0f requests were due in all trials, where %.0f are at random arrivals of %g per second, "+
+			"which chance does not explain: the client does not draw them so; see how it does", drawn, expected,
+			r.Treatments[i].setup.Rate)
+		r.warnCells(i, measure.Client, []string{"response_time", "throughput"}, text)
+		r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+text)
 	}
 }
 

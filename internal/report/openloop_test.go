@@ -45,6 +45,31 @@ func TestBehindSaysWhy(t *testing.T) {
 	}
 }
 
+// Clients that draw their arrivals a little too seldom are told of by all trials together; those whose trials are as
+// probable are not, nor are results of earlier versions, which note nothing.
+func TestRandomArrivalsOfAllTrials(t *testing.T) {
+	for _, tt := range []struct {
+		what     string
+		arrivals float64 // of 400 that are expected in each of 12 trials; 0: nothing is noted
+		want     bool
+	}{{"at the rate", 397, false}, {"8 % too few", 368, true}, {"8 % too many", 432, true}, {"nothing noted", 0, false}} {
+		w := exactly(func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) })
+		w.quality = func(map[string]string, int) []store.Quality {
+			if tt.arrivals == 0 {
+				return nil
+			}
+			return []store.Quality{{Key: "requests", Unit: "1", Value: tt.arrivals},
+				{Key: "arrivals", Unit: "1", Value: tt.arrivals}, {Key: "arrivals_expected", Unit: "1", Value: 400}}
+		}
+		r := reportOf(t, w.write(t, "study: s\nservice: monitor\nduration: 4s\nrate: 100\narrival: poisson\n"+
+			"factors: {stack: [a, b]}\ndesign: {replications: 12, seed: 1}\n"))
+		said := strings.Contains(strings.Join(r.Alarms, "\n"), "where 4800 are at random arrivals of 100 per second")
+		if said != tt.want {
+			t.Errorf("%s: told %v: %q", tt.what, said, r.Alarms)
+		}
+	}
+}
+
 // Requests that share a connection wait for one of them to end, and not for a connection.
 func TestBehindSaysWhatLimitsASharedConnection(t *testing.T) {
 	const ms = time.Millisecond

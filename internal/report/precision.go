@@ -133,12 +133,9 @@ func (c *Cell) before(confidence float64) stat.Summary {
 	for _, p := range c.Points[:len(c.Points)-1] {
 		values = append(values, c.value(p))
 	}
-	figure := stat.Mean
-	switch {
-	case c.ByMedian:
+	figure := c.meanOf
+	if c.ByMedian {
 		figure = stat.Median
-	case !mayBeNegative(c.Response):
-		figure = stat.PositiveMean
 	}
 	s, err := figure(values, confidence)
 	if err != nil {

@@ -75,6 +75,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtMemory(noted)
 	r.doubtDrift(noted)
 	r.doubtRates(noted)
+	r.doubtArrivals(noted)
 	r.doubtClocks(noted)
 	r.doubtStreams(noted)
 	r.doubtEnergy(noted)

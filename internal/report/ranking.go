@@ -22,6 +22,7 @@ type ranking struct {
 	rows   [][]float64 // of each cell, by block; NaN where it has none
 	pairs  *stat.AllPairs
 	veiled []veiledPairs // what medians do not show; none where means are compared
+	late   [][]float64   // as rows, what waiting for a CPU may have made of a share of requests that failed
 }
 
 func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error) {
@@ -49,7 +50,9 @@ func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error)
 		for i, c := range k.cells {
 			rows[i] = slices.Repeat([]float64{math.NaN()}, len(blocks))
 			for _, p := range c.replicates() {
-				rows[i][blocks[p.Block]] = value(p)
+				if rows[i][blocks[p.Block]] = c.lateOf(p); value != nil {
+					rows[i][blocks[p.Block]] = value(p)
+				}
 			}
 		}
 		return rows
@@ -63,6 +66,7 @@ func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error)
 		}
 		return p.Mean
 	})
+	k.late = rowsOf(nil)
 	var err error
 	if k.pairs, err = stat.NewAllPairs(k.rows, confidence); err == nil && k.median {
 		k.veiled, err = veil(k.cells, rowsOf, confidence)
@@ -254,6 +258,9 @@ const waitingMayExplain = "; cannot be distinguished from it, since waiting for 
 // waitingExplains reports whether waiting for a CPU may explain how a cell compares with the best.
 func (k ranking) waitingExplains(c *Cell, x stat.Comparison) bool {
 	wide := advise.Allowance(c.Waiting, k.cells[0].Waiting)
+	if wide > 1 && c.Response == failedShare {
+		return advise.LateExplains(k.rows, k.late, slices.Index(k.cells, c), 0, k.pairs.Confidence)
+	}
 	return wide > 1 && !(k.pairs.Log && advise.Beyond(x, wide))
 }
 

@@ -196,7 +196,7 @@ func answerOf(x advise.Repeated) string {
 		return string(x.Agreement)
 	}
 	return "undecided: " + map[advise.Why]string{advise.Untested: "no test", advise.Waited: "waiting",
-		advise.Together: "Holm", advise.Straddles: "interval"}[x.Why]
+		advise.Together: "Holm", advise.Hidden: "meter", advise.Straddles: "interval"}[x.Why]
 }
 
 // undecided says what those that are undecided may be, and what keeps them so.
@@ -238,6 +238,11 @@ func (c Repeated) undecided() []string {
 	if n := of[advise.Straddles]; n > 0 {
 		out = append(out, fmt.Sprintf("Interval (%d): what agrees and what differs are both in it; more replications "+
 			"narrow it.", n))
+	}
+	if n := of[advise.Hidden]; n > 0 {
+		out = append(out, fmt.Sprintf("Meter (%d): what agrees and what differs are apart by less than the steps of a clock "+
+			"or a meter, or than it may be off by in all trials alike, which no number of replications changes; make trials "+
+			"longer, or use a finer one.", n))
 	}
 	for _, d := range doubts {
 		out = append(out, fmt.Sprintf("No test (%d): %s: %s.", len(doubted[d]), list(doubted[d], mostNames), d))

@@ -52,6 +52,8 @@ type Report struct {
 	Predicted   []Predicted // what a board would do; Predict fills both
 	Unpredicted []string    // where that is not known, and why
 
+	Pilot int // blocks of a pilot whose spread may have said how many there are; 0: there was none
+
 	Benches *Benches // nil: the study ran on one
 	joint   []string // how several benches drove the servers together, in words
 	ending  *store.Ending
@@ -197,6 +199,9 @@ func ReadFigures(s *store.Store) (*Report, error) {
 	if r.Trials, err = s.Trials(); err != nil {
 		return nil, err
 	}
+	if r.Pilot, err = r.pilot(s); err != nil {
+		return nil, err
+	}
 	if r.ending, err = s.Ending(); err != nil {
 		return nil, err
 	}
@@ -208,9 +213,6 @@ func ReadFigures(s *store.Store) (*Report, error) {
 	}
 	if err := r.chooseHeadlines(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Dir(), err)
-	}
-	if err := r.countFailed(s); err != nil {
-		return nil, err
 	}
 	return r, nil
 }

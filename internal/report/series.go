@@ -112,24 +112,11 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		s.Lost, s.Limit, s.Ended = t.lostOf(c), r.Study.Timeouts.Request.Seconds(), t.endedAttempts()
 		for _, p := range c.replicates() {
 			s.Trials = append(s.Trials, advise.TrialSummary{ID: p.Trial, Block: p.Block, Mean: p.Mean, Median: p.Median,
-				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95, Late: t.lateOf(c, p)})
+				P95: p.P95, SD: p.SD, AllMedian: p.AllMedian, AllP95: p.AllP95, Late: c.lateOf(p), Failed: p.share})
 		}
 		out = append(out, s)
 	}
 	return out
-}
-
-// lateOf is, of a share of requests that failed, that of the ones without an answer in time; of all, where nobody
-// knows.
-func (t Treatment) lateOf(c Cell, p Point) float64 {
-	i := slices.Index(t.trials, p.Trial)
-	switch {
-	case c.Response != "failed_share":
-		return 0
-	case t.late == nil || i < 0 || c.on != nil:
-		return p.Mean
-	}
-	return p.Mean * float64(t.late[i]) / float64(max(1, t.failed[i].Hits))
 }
 
 // Attempts are the report's treatments with their trials, in the words of advise.

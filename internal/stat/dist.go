@@ -68,6 +68,16 @@ func chi2Upper(x, df float64) float64 {
 	return mathext.GammaIncRegComp(df/2, x/2)
 }
 
+// ArrivalsBeside is the two-sided p of so many random arrivals where so many are expected; either may have been fixed,
+// and the other drawn.
+func ArrivalsBeside(drawn, expected float64) float64 {
+	if !(drawn > 0) {
+		return math.Exp(-expected)
+	}
+	atMost, atLeast := mathext.GammaIncRegComp(drawn+1, expected), mathext.GammaIncReg(drawn, expected)
+	return min(1, 2*min(atMost, atLeast))
+}
+
 func normalCDF(z float64) float64   { return math.Erfc(-z/math.Sqrt2) / 2 }
 func normalUpper(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 

@@ -40,6 +40,28 @@ func (c Comparison) Hides(bound float64) bool {
 	return math.Abs(c.center-bound) <= c.hidden
 }
 
+// HidesBetween reports whether what the values may all be off by, or the steps of their clock, leave open whether the
+// truth lies within (lo, hi) or outside, wherever in the interval the mean of more such values may lie.
+func (c Comparison) HidesBetween(lo, hi float64) bool {
+	if c.ticks != nil {
+		return c.Hides(lo) || c.Hides(hi)
+	}
+	if !(c.off > 0) {
+		return false
+	}
+	if c.log {
+		lo, hi = math.Log(lo), math.Log(hi)
+	}
+	half := 0.0
+	if c.se > 0 {
+		half = tCritical(c.Confidence, c.DF) * c.se
+	}
+	least, most := c.center-half, c.center+half
+	inside := max(least, lo+c.off) <= min(most, hi-c.off)
+	outside := most > hi+c.off || least < lo-c.off
+	return !inside && !outside
+}
+
 // hide makes the interval as much wider as the values may be off, and gives the p of what they cannot explain.
 func (c Comparison) hide() Comparison {
 	if !(c.hidden > 0) {

@@ -146,6 +146,20 @@ func insertPlan(tx *sql.Tx, csv []byte, trials []PlannedTrial) error {
 	return nil
 }
 
+// FirstPlan is how many blocks were planned first, and whether blocks were added to them since, as by a larger number
+// of replications.
+func (s *Store) FirstPlan() (blocks int, grew bool, err error) {
+	var first []byte
+	if err := s.db.QueryRow("SELECT csv FROM plan ORDER BY part LIMIT 1").Scan(&first); err != nil {
+		return 0, false, s.word(err)
+	}
+	var all int
+	trials := bytes.Count(first, []byte("\n")) - 1 // one a line, below the heading
+	err = s.db.QueryRow(`SELECT coalesce(max(CASE WHEN position <= ? THEN block END), 0), coalesce(max(block), 0)
+		FROM trials`, trials).Scan(&blocks, &all)
+	return blocks, all > blocks, s.word(err)
+}
+
 // plan joins the parts of the plan as the ledger has them.
 func (s *Store) plan() ([]byte, error) {
 	rows, err := s.db.Query("SELECT csv FROM plan ORDER BY part")
