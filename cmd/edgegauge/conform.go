@@ -15,7 +15,6 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab"
-	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/printable"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/conform"
@@ -143,7 +142,7 @@ func (r *runningProgram) stop(grace, most time.Duration) ([]byte, error) {
 		return rest, fmt.Errorf("killed %v after the end of its stdin; for %v of that time it was ready to run and "+
 			"had no CPU", time.Since(began).Round(time.Millisecond), (r.waited() - before).Round(time.Millisecond))
 	case e.Orphans > 0:
-		return rest, fmt.Errorf("it left %s behind, which had to be killed", plural.Count(e.Orphans, "process"))
+		return rest, fmt.Errorf("it left %s, which had to be killed", e.LeftBehind())
 	}
 	return rest, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // A Device is a machine on which stacks can run.
@@ -75,11 +76,12 @@ type DeadlineWriter interface {
 
 // Exit says how a process ended.
 type Exit struct {
-	Code    int           `json:"code"`    // -1 if ended by a signal
-	Signal  string        `json:"signal"`  // empty if it ended by itself
-	CPU     time.Duration `json:"cpu"`     // of all its processes that were waited for
-	Orphans int           `json:"orphans"` // processes that it left behind, which were killed
-	Err     string        `json:"err"`     // why it could not be started or watched
+	Code    int           `json:"code"`           // -1 if ended by a signal
+	Signal  string        `json:"signal"`         // empty if it ended by itself
+	CPU     time.Duration `json:"cpu"`            // of all its processes that were waited for
+	Orphans int           `json:"orphans"`        // processes that it left behind, which were killed
+	Left    string        `json:"left,omitempty"` // which, in words: process ids and commands
+	Err     string        `json:"err"`            // why it could not be started or watched
 }
 
 // Reason is how it ended in words: why it could not be watched, the signal, or the
@@ -92,6 +94,15 @@ func (e Exit) Reason() string {
 		return e.Signal
 	}
 	return fmt.Sprintf("status %d", e.Code)
+}
+
+// LeftBehind names what it left behind, in words: "1 process behind: 4711 (sleep 10)".
+func (e Exit) LeftBehind() string {
+	text := plural.Count(e.Orphans, "process") + " behind"
+	if e.Left != "" {
+		text += ": " + e.Left
+	}
+	return text
 }
 
 // An Encloser is a device that does whole jobs by itself, out of everybody's

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/printable"
 )
 
 // controlFD is the supervisor's end of the socket to its lab.
@@ -195,7 +196,11 @@ func reap(pid int, alone *atomic.Bool) Exit {
 				exit.Code, exit.Signal = -1, unix.SignalName(ws.Signal())
 			}
 			if !childless() {
-				exit.Orphans = killTree(os.Getpid())
+				left := killTree(os.Getpid())
+				exit.Orphans, exit.Left = len(left), strings.Join(left[:min(len(left), mostLeft)], ", ")
+				if more := len(left) - mostLeft; more > 0 {
+					exit.Left += fmt.Sprintf(" and %d more", more)
+				}
 			}
 		} else if main || alone.Load() {
 			killTree(os.Getpid())
@@ -213,9 +218,12 @@ func childless() bool {
 // stopped ones included: for an end that waits for nothing.
 func EndDescendants() { killTree(os.Getpid()) }
 
+// mostLeft is how many of the processes that a program left behind are named.
+const mostLeft = 3
+
 // killTree kills every descendant of pid until none that is not a zombie is left, and
-// returns how many there were. Bounded: a fork bomb is not ours to win.
-func killTree(pid int) int {
+// names them. Bounded: a fork bomb is not ours to win.
+func killTree(pid int) (left []string) {
 	killed := map[int]bool{} // one that takes its time to die counts once
 	for range 100 {
 		alive := kernel.Descendants(pid)
@@ -223,13 +231,25 @@ func killTree(pid int) int {
 			break
 		}
 		for _, p := range alive {
-			if unix.Kill(p, unix.SIGKILL) == nil {
+			command := commandOf(p)
+			if unix.Kill(p, unix.SIGKILL) == nil && !killed[p] {
 				killed[p] = true
+				left = append(left, fmt.Sprintf("%d (%s)", p, command))
 			}
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	return len(killed)
+	return left
+}
+
+// commandOf is what a process was started as, in one line of at most 100 bytes; empty: it is gone.
+func commandOf(pid int) string {
+	b, _ := kernel.ReadProc(fmt.Sprintf("/proc/%d/cmdline", pid))
+	text := strings.Join(strings.Fields(strings.ReplaceAll(string(b), "\x00", " ")), " ")
+	if text = printable.Line(printable.Redact(text)); len(text) > 100 {
+		text = strings.ToValidUTF8(text[:97], "") + "..."
+	}
+	return text
 }
 
 var errNotStarted = errors.New("could not be started")

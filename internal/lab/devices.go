@@ -164,7 +164,7 @@ func (d *devices) counts(served int64) string {
 	return ""
 }
 
-// answers: an answer that comes is right. Why is the first failure.
+// answers: an answer that comes is right, and who observes is registered. Why is the first failure.
 func (d *devices) answers(why string) string {
 	r := d.account
 	switch {
@@ -175,8 +175,6 @@ func (d *devices) answers(why string) string {
 			"devices observe", r.Unobserved, r.Registrations)
 	case r.RegistrationsFailed > 0 && r.RegistrationsFailed == r.Registrations && r.Notifications == 0:
 		return fmt.Sprintf("none of %d registrations was answered", r.Registrations)
-	case r.Requests > 0 && r.Answered == 0:
-		return fmt.Sprintf("none of %d requests was answered; first failure: %s", r.Requests, why)
 	}
 	return ""
 }

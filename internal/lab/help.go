@@ -54,7 +54,8 @@ type began struct {
 type helpExit struct {
 	Killed  bool   `json:"killed,omitempty"`
 	Orphans int    `json:"orphans,omitempty"`
-	Log     []byte `json:"log,omitempty"` // its end
+	Left    string `json:"left,omitempty"` // as device.Exit has it
+	Log     []byte `json:"log,omitempty"`  // its end
 }
 
 // mostHelpLog is how much of a client's log is sent.
@@ -345,7 +346,7 @@ func (c *helped) end(ctx context.Context, within time.Duration) helpExit {
 	} else {
 		e = c.process.Kill()
 	}
-	out.Orphans = e.Orphans
+	out.Orphans, out.Left = e.Orphans, e.Left
 	if log, err := os.ReadFile(filepath.Join(c.dir, "log")); err == nil {
 		out.Log = log[max(0, len(log)-mostHelpLog):]
 	}

@@ -12,7 +12,6 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/rpc"
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -382,7 +381,7 @@ func (j *joint) stop(ctx context.Context, h *helping) error {
 	case e.Killed:
 		return fmt.Errorf("its client did not exit within %v of the end of its input; see %s", grace, told)
 	case e.Orphans > 0:
-		return fmt.Errorf("its client left %s behind; see %s", plural.Count(e.Orphans, "process"), told)
+		return fmt.Errorf("its client left %s; see %s", device.Exit{Orphans: e.Orphans, Left: e.Left}.LeftBehind(), told)
 	}
 	return nil
 }

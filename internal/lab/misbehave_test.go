@@ -153,8 +153,9 @@ func wrongAnswers() []misbehaviour {
 			"stacks/fake call did not exit within 5s"},
 		{"a client that leaves processes", func(s *fakeStack) { s.exits[atClient].Orphans = 2 },
 			"call left 2 processes behind"},
-		{"a server that leaves a process", func(s *fakeStack) { s.exits[atServer].Orphans = 1 },
-			"serve left 1 process behind"},
+		{"a server that leaves a process", func(s *fakeStack) {
+			s.exits[atServer].Orphans, s.exits[atServer].Left = 1, "4711 (sleep 10)"
+		}, "serve left 1 process behind: 4711 (sleep 10); see"},
 		{"a client that is gone when it is looked at", func(s *fakeStack) {
 			s.usage = func(side int) (device.Usage, error) { return device.Usage{}, errFake }
 		}, "ended in mid-trial: it is gone: it broke"},

@@ -62,7 +62,14 @@ func TestGatesOfDevices(t *testing.T) {
 		{"a wrong answer", func(_ *evidence, r *population.Account) { r.Wrong = 1 }, "1 of 991 answers were wrong"},
 		{"no answer", func(t *evidence, r *population.Account) {
 			r.Answered, r.Failed = 0, 1000
-		}, "none of 1000 requests was answered"},
+		}, ""},
+		{"no answer in the warm-up either", func(t *evidence, r *population.Account) {
+			r.Answered, r.Failed = 0, 1000
+			t.conversation.warmUp = stack.WarmUp{Client: 9, Failures: stack.Failures{Failed: 9}}
+		}, ""},
+		{"no registration", func(t *evidence, r *population.Account) {
+			r.Registrations, r.RegistrationsFailed = 7, 7
+		}, "none of 7 registrations was answered"},
 		{"nothing sent", func(_ *evidence, r *population.Account) { *r = population.Account{} }, "no request was sent"},
 		{"the server served fewer than were answered", func(t *evidence, _ *population.Account) {
 			t.sides[atServer].n = 989

@@ -16,7 +16,6 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
-	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 )
@@ -253,7 +252,7 @@ func (p *programs) ended(ctx context.Context) (findings, error) {
 		case killed:
 			return findings{}, fmt.Errorf("%s did not exit within %v of the end of its input; see %s", one.name, grace, one.log)
 		case e.Orphans > 0:
-			return findings{}, fmt.Errorf("%s left %s behind; see %s", one.name, plural.Count(e.Orphans, "process"), one.log)
+			return findings{}, fmt.Errorf("%s left %s; see %s", one.name, e.LeftBehind(), one.log)
 		}
 	}
 	return p.logs.stop()

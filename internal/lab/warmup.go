@@ -23,13 +23,15 @@ func (t *trialRunner) keepWarmUp() error {
 	return labFault(err)
 }
 
-// warm: a warm-up of which no request was answered, or that never was, warmed nothing up.
+// warm: a warm-up of which no request was answered, or that never was, warmed nothing up. Of devices, failures are what
+// is measured, in the warm-up too.
 func (e *evidence) warm() string {
 	w := &e.conversation.warmUp
 	if e.missed(w) {
 		return fmt.Sprintf("the client counted %d requests of the warm-up, the server %d", w.Client, w.Server)
 	}
-	if w.Failed == 0 || w.Failed < w.Client || e.overload || lostByLink(e.setup, e.link, w.Failed, w.Client) {
+	if w.Failed == 0 || w.Failed < w.Client || e.overload || e.devices != nil ||
+		lostByLink(e.setup, e.link, w.Failed, w.Client) {
 		return ""
 	}
 	return fmt.Sprintf("all %d requests of the warm-up failed; first failure: %s", w.Failed,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/plural"
@@ -79,4 +80,45 @@ func (r *Report) doubtRefused(noted map[store.AttemptID][]store.Quality) {
 		r.Alarms = append(r.Alarms, r.Treatments[i].Name()+": "+text)
 		r.warnCells(i, measure.Client, nil, text)
 	}
+}
+
+// lostTo are the counts of a quality record that say why devices got no answers.
+var lostTo = []struct{ key, says string }{
+	{"lost_asleep", "%.0f messages came while devices slept"}, {"lost_at_nat", "%.0f were lost at the NAT"},
+	{"lost_by_link", "%.0f were lost by the link"}, {"answers_late", "%.0f answers came after timeouts.request"},
+	{"handshakes_failed", "%.0f handshakes failed"}, {"connections_failed", "%.0f connections could not be opened"},
+	{"connections_broken", "%.0f connections ended, or were given up"},
+}
+
+// doubtUnanswered says of devices of which no request was answered in some trials what was seen of the reason.
+func (r *Report) doubtUnanswered(treatment int, trials []map[string]float64) {
+	if s := r.Treatments[treatment].setup; s == nil || s.Population.Devices == 0 {
+		return
+	}
+	n, requests, lost := 0, 0.0, map[string]float64{}
+	for _, m := range trials {
+		if m["requests"] == 0 || m["failures"] < m["requests"] {
+			continue
+		}
+		n++
+		requests += m["requests"]
+		for _, x := range lostTo {
+			lost[x.key] += m[x.key]
+		}
+	}
+	if n == 0 {
+		return
+	}
+	var why []string
+	for _, x := range lostTo {
+		if lost[x.key] > 0 {
+			why = append(why, fmt.Sprintf(x.says, lost[x.key]))
+		}
+	}
+	if len(why) == 0 {
+		why = []string{"nothing came back; look whether the service is there"}
+	}
+	text := fmt.Sprintf("in %d of %s none of %.0f requests was answered: %s", n, plural.Count(len(trials), "trial"),
+		requests, strings.Join(why, ", "))
+	r.Warnings = append(r.Warnings, r.Treatments[treatment].Name()+": "+text)
 }

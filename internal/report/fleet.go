@@ -28,8 +28,9 @@ type Fleet struct {
 type FleetRow struct {
 	Name string
 	cost.Month
-	Confidence float64 // of its intervals, which is that of the study
-	Err        error   // there is none, and why
+	Confidence float64  // of its intervals, which is that of the study
+	Wire       []string // what its bytes are, and what is not in them
+	Err        error    // there is none, and why
 }
 
 // Fleet says what the devices take with each treatment, floors aside.
@@ -51,11 +52,28 @@ func (r *Report) Fleet(devices int, period time.Duration, p *cost.Prices) Fleet 
 			row.Err = errors.New("the bytes on the wire were not measured; add wire_bytes to the study's responses and " +
 				"run it again")
 		default:
-			row.Month = cost.Of(float64(devices), period, cpu.Mean, wire.Mean, p)
+			bytes, header, ok := r.packetBytes(i, wire.Mean)
+			row.Month = cost.Of(float64(devices), period, cpu.Mean, bytes, p)
+			row.Wire = append(row.Wire, wireText(header, ok))
+			if text := r.notInBytes(i); text != "" {
+				row.Wire = append(row.Wire, text)
+			}
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// wireText says what bytes on the wire are of.
+func wireText(header int, ok bool) string {
+	switch {
+	case !ok:
+		return fmt.Sprintf("whole frames, of which %d B of each packet may be an Ethernet header, which no network bills: "+
+			"add packets to the study's responses, and it is left out", header)
+	case header > 0:
+		return fmt.Sprintf("IP packets: the Ethernet header of each, %d B, is left out", header)
+	}
+	return "IP packets"
 }
 
 // text writes the table and what it rests on.
@@ -91,6 +109,7 @@ func (f Fleet) notes() []string {
 	out := []string{"busy cores: CPU time of the server for a request, as measured on its machine and at the load of " +
 		"the study, times the reports per second. Memory, connections, storage and outages are not included; devices " +
 		"are assumed to report at random times"}
+	out = append(out, f.wires()...)
 	out = append(out, f.intervals()...)
 	if f.Prices == nil {
 		return append(out, "servers and cost need prices: --prices FILE (doc/battery-life.md)")
@@ -99,6 +118,30 @@ func (f Fleet) notes() []string {
 		"the sums of the limits of its parts", f.Prices.ServerCores, 100*f.Prices.Utilization))
 	if free := f.Prices.Free(); len(free) > 0 {
 		out = append(out, "the cost leaves out what has no price or a price of 0: "+strings.Join(free, ", "))
+	}
+	return out
+}
+
+// wires say what the bytes on the wire are, and what is not in them.
+func (f Fleet) wires() (out []string) {
+	var texts []string
+	of, months := map[string][]string{}, 0
+	for _, r := range f.Rows {
+		if r.Err != nil {
+			continue
+		}
+		months++
+		for _, text := range r.Wire {
+			texts = addWord(texts, text)
+			of[text] = append(of[text], r.Name)
+		}
+	}
+	for _, text := range texts {
+		whose := ""
+		if len(of[text]) < months {
+			whose = list(of[text], mostConcerned) + ": "
+		}
+		out = append(out, "on the wire: "+whose+text)
 	}
 	return out
 }

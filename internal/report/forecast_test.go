@@ -233,6 +233,50 @@ func TestLifeText(t *testing.T) {
 	}
 }
 
+// A network bills IP packets. Over loopback a CoAP request of 219 B in two packets has 28 B of Ethernet headers, over a
+// link of ours none: both say the same, and what is not in it.
+func TestFleetCountsIPPackets(t *testing.T) {
+	month := func(link string, figures map[string]float64, connection string) (Fleet, string) {
+		r := measuredOver([]string{link}, figures, store.Measured)
+		r.Treatments[0].setup.Connection = connection
+		for i := range r.Cells {
+			x := r.Cells[i].Points[0].Mean
+			r.Cells[i].Mean = stat.Summary{Center: x, Lo: x - 1, Hi: x + 1}
+		}
+		r.Cells = append(r.Cells, Cell{Side: measure.Server, Response: "cpu", Unit: "s",
+			Mean: stat.Summary{Center: 0.05, Lo: 0.04, Hi: 0.061}})
+		f := r.Fleet(100_000, time.Hour, nil)
+		var text bytes.Buffer
+		if err := (Forecasts{Fleet: &f}).Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		return f, strings.Join(strings.Fields(text.String()), " ")
+	}
+	for _, tt := range []struct {
+		link, connection string
+		figures          map[string]float64
+		bytes            float64 // of a request, in IP packets
+		says, saysNot    string
+	}{
+		{"none", "per-request", map[string]float64{"wire_bytes": 247, "packets": 2}, 219,
+			"on the wire: IP packets: the Ethernet header of each, 14 B, is left out", "no handshake"},
+		{"nb-iot", "per-request", map[string]float64{"wire_bytes": 219, "packets": 2}, 219, "on the wire: IP packets",
+			"Ethernet"},
+		{"none", "per-request", map[string]float64{"wire_bytes": 247}, 247, "14 B of each packet may be an Ethernet header",
+			"is left out on"},
+		{"none", "keep-alive", map[string]float64{"wire_bytes": 247, "packets": 2}, 219,
+			"no handshake is included, nor what keeps it open from one report to the next, such as MQTT's pings, nor the " +
+				"acknowledgement", "may be"},
+	} {
+		f, text := month(tt.link, tt.figures, tt.connection)
+		got, want := f.Rows[0].Bytes, tt.bytes*730.5*100_000
+		if math.Abs(got.Center/want-1) > 1e-9 || math.Abs((got.Hi-got.Lo)/(2*730.5*100_000)-1) > 1e-6 ||
+			!strings.Contains(text, tt.says) || strings.Contains(text, tt.saysNot) {
+			t.Errorf("%+v: got %+v, want %g, and %s", tt, got, want, text)
+		}
+	}
+}
+
 // A fleet takes what a request takes, times the requests; what was not measured is not told.
 func TestFleet(t *testing.T) {
 	r := measuredOver([]string{"none", "none"}, map[string]float64{"wire_bytes": 1000}, store.Measured)

@@ -44,18 +44,28 @@ func (r *Report) waits(treatment int, radio string, stated bool, perTrial func(s
 			"that link, with connection and rtt among its responses, or state a wait that includes connecting with --set " +
 			"radio.wait=…" + atMost
 	}
-	if s.Connection != "" && s.Connection != "per-request" && !bare {
-		text := keptOpen
-		if s.Population.Devices == 0 {
-			text += ", nor what keeps it open from one report to the next, such as MQTT's pings"
-			if s.Rate == 0 {
-				text += ", nor the acknowledgement of an answer (52 B over TCP): here the next request carried it, and a rate " +
-					"with time between requests counts it"
-			}
-		}
+	if text := r.notInBytes(treatment); text != "" {
 		w.say(text + ". For a device that connects for each report, measure connection: per-request")
 	}
 	return w
+}
+
+// notInBytes says what devices send besides the measured bytes of a request, where the connection was kept open; empty:
+// nothing.
+func (r *Report) notInBytes(treatment int) string {
+	s := r.Treatments[treatment].setup
+	if s == nil || s.Connection == "" || s.Connection == "per-request" || r.connectionless(r.Treatments[treatment]) {
+		return ""
+	}
+	text := keptOpen
+	if s.Population.Devices == 0 {
+		text += ", nor what keeps it open from one report to the next, such as MQTT's pings"
+		if s.Rate == 0 {
+			text += ", nor the acknowledgement of an answer (52 B over TCP): here the next request carried it, and a rate " +
+				"with time between requests counts it"
+		}
+	}
+	return text
 }
 
 // atMost says what a life is worth that leaves connecting out.

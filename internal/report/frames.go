@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // ethernetHeader is what captured frames begin with over loopback, a veth or an Ethernet, in B. A link of ours carries
@@ -26,6 +27,26 @@ func (r *Report) frameHeader(treatment int) (bytes int, known bool) {
 		return 0, true
 	}
 	return ethernetHeader, true
+}
+
+// packetBytes are the bytes on the wire for a request as a network counts them: those of IP packets. The interval is
+// that of the frames. header is what each packet had before it and, not ok, still has: how many packets there were is
+// not known.
+func (r *Report) packetBytes(treatment int, frames stat.Summary) (bytes stat.Summary, header int, ok bool) {
+	header, known := r.frameHeader(treatment)
+	if !known {
+		return frames, ethernetHeader, false
+	}
+	if header == 0 {
+		return frames, 0, true
+	}
+	packets, ok := r.Cell(treatment, measure.Client, "packets")
+	if !ok {
+		return frames, header, false
+	}
+	less := float64(header) * packets.Mean.Center
+	frames.Center, frames.Lo, frames.Hi = frames.Center-less, frames.Lo-less, frames.Hi-less
+	return frames, header, true
 }
 
 // countsFrames reports whether a treatment has a figure of whole frames.

@@ -86,6 +86,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 		r.doubtOtherLabs(i, trials)
 		r.doubtWarmUp(i, trials, cold[i])
 		r.doubtRequests(i, trials)
+		r.doubtUnanswered(i, trials)
 		r.doubtKept(i, trials)
 		r.doubtOpened(i, trials)
 	}

@@ -27,6 +27,9 @@ func (t *candidate) existing() bool {
 	u, _ := url.Parse(s.URL)
 	kind := schemes[u.Scheme]
 	for _, key := range append(slices.Clone(useless), t.optionKeys()...) {
+		if key == "link" && s.Population.Devices > 0 { // the driver emulates theirs
+			continue
+		}
 		at := t.sets["server.url"]
 		// What stands at the top is for the treatments that have no URL.
 		if p, given := t.sets[key]; given && !(at.factor >= 0 && p.factor < 0 && t.someWithoutURL()) {
@@ -34,8 +37,13 @@ func (t *candidate) existing() bool {
 				"remove one of the two", "server.url", key)
 		}
 	}
+	linked := Link{Text: "none"}
+	if s.Population.Devices > 0 {
+		linked = s.Link
+		t.link()
+	}
 	*s = Setup{URL: s.URL, Request: s.Request, Transport: s.Transport, Connection: s.Connection, IP: s.IP,
-		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: Link{Text: "none"}, Requests: s.Requests,
+		Client: s.Client, Server: Side{Meter: s.Server.Meter}, Link: linked, Requests: s.Requests,
 		Duration: s.Duration, MinDuration: s.MinDuration, Concurrency: s.Concurrency, Rate: s.Rate, Arrival: s.Arrival,
 		Security: kind.security, Population: s.Population, DrivenFrom: s.DrivenFrom, Capture: s.Capture,
 		LeaveOut: s.LeaveOut}

@@ -1,15 +1,20 @@
 package reference
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"edgegauge.example/edgegauge/internal/device/sensor"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
 	"edgegauge.example/edgegauge/internal/stack"
@@ -64,6 +69,34 @@ func TestSensorsOfTheKernel(t *testing.T) {
 		}
 		if x.err == "" && err != nil || x.err != "" && (err == nil || !strings.Contains(err.Error(), x.err)) {
 			t.Errorf("%s: got %v, want %q", x.name, err, x.err)
+		}
+	}
+}
+
+// What a program that is a sensor has started ends with it, and who still waits for a reading does not start it again.
+func TestClosedProgramLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openSensor("program:cd " + dir + "; sleep 1000 & echo $$ $! >>pids; while read x; do echo 20.00; done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.read(); got != 2000 || err != nil {
+		t.Fatalf("read %d, %v", got, err)
+	}
+	s.close()
+	if _, err := s.read(); !errors.Is(err, errOver) {
+		t.Errorf("reading when it was closed: %v", err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "pids"))
+	pids := strings.Fields(string(b))
+	if err != nil || len(pids) != 2 {
+		t.Fatalf("started %q, %v", b, err)
+	}
+	for _, pid := range pids {
+		n, _ := strconv.Atoi(pid)
+		if p, err := kernel.ReadProcess(n); err == nil && !p.Ended() {
+			t.Errorf("process %d is left", n)
+			unix.Kill(n, unix.SIGKILL)
 		}
 	}
 }

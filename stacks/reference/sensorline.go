@@ -32,6 +32,7 @@ type sensorLine struct {
 	mu   sync.Mutex // one reader at a time; among processes the file's lock
 	port *os.File
 	drop func()
+	over bool // who still waits to read may not open it again
 }
 
 var (
@@ -40,11 +41,15 @@ var (
 	errNumber  = errors.New("did not answer with a temperature")
 	errGone    = errors.New("was disconnected")
 	errHeld    = errors.New("is in use by another reader")
+	errOver    = errors.New("was closed: the server ends")
 )
 
 func (l *sensorLine) read() (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.over {
+		return 0, fmt.Errorf("sensor %s %w", l.what, errOver)
+	}
 	until, kept := time.Now().Add(sensorLimit), l.port != nil
 	celsius, err := l.ask(until)
 	if kept && errors.Is(err, errGone) { // unplugged since the last reading, and perhaps plugged in again
@@ -63,6 +68,7 @@ func (l *sensorLine) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.close()
+	l.over = true
 }
 
 func (l *sensorLine) close() {
@@ -203,9 +209,23 @@ func runProgram(command string) (*os.File, func(), error) {
 	defer theirs.Close()
 	cmd := exec.Command("/bin/sh", "-c", command)
 	cmd.Stdin, cmd.Stdout = theirs, theirs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		ours.Close()
 		return nil, nil, err
 	}
-	return ours, func() { cmd.Process.Kill(); cmd.Wait() }, nil
+	return ours, func() { endGroup(cmd) }, nil
+}
+
+// endGroup ends a shell and what it has started: the command is its child, and would be left behind.
+func endGroup(cmd *exec.Cmd) {
+	group := -cmd.Process.Pid
+	unix.Kill(group, unix.SIGKILL)
+	cmd.Wait()
+	for range 500 { // whoever adopts the others waits for them soon
+		if unix.Kill(group, 0) != nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }

@@ -31,6 +31,7 @@ func TestRead(t *testing.T) {
 			`radios/x.yaml:8: wait: value "1": write a number and its unit, such as 10s`},
 		{good + "wait: {value: -1s, source: s}\n", "a number that is not negative"},
 		{good + "wait: {value: 3s, high: 2s, source: s}\n", "is not between low and high"},
+		{good + "wait: {value: 3s, low: 4s, high: 2s, source: s}\n", "write the lower one first"},
 		{good + "wait: {value: 3s, hi: 2s, source: s}\n", `radios/x.yaml:8: unknown key "hi" of a figure`},
 		{good + "idle: {value: 3W, source: s}\n", "radios/x.yaml:8: idle is there twice"},
 		{strings.Replace(good, "value: 20kbit", "value: 0bit", 1), "radios/x.yaml:6: up_rate: it is more than 0"},
@@ -74,7 +75,7 @@ func TestParseSet(t *testing.T) {
 		{"radio.inactivty=5s", "did you mean radio.inactivity"},
 		{"radio.inactivity", "write KEY=VALUE"},
 		{"radio.inactivity=5", "write a number and its unit"},
-		{"radio.inactivity=20s..5s", "between low and high"},
+		{"radio.inactivity=20s..5s", "write the lower one first"},
 		{"battery.self_discharge=100%", "less than 100%"},
 		{"device.efficiency=120%", "at most 100%"},
 	} {

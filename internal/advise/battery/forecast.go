@@ -68,6 +68,13 @@ func (c Conditions) figures() ([]Figure, error) {
 		}
 		out = append(out, f)
 	}
+	for _, x := range [][2]int{{radioDrxOn, radioDrxCycle}, {radioPagingOn, radioPagingCycle}} {
+		on, cycle := out[x[0]], out[x[1]]
+		if cycle.Low > 0 && on.High > cycle.Low { // a cycle of 0 is none
+			return nil, fmt.Errorf("%s of up to %.4g s is longer than %s of %.4g s: the receiver cannot be on for longer than "+
+				"the cycle lasts", on.Key, on.High, cycle.Key, cycle.Low)
+		}
+	}
 	return out, nil
 }
 

@@ -198,6 +198,24 @@ func TestNBIoTBesideTheField(t *testing.T) {
 	}
 }
 
+// A receiver is on for no longer than its cycle lasts, be it within the limits of the two.
+func TestReceiverIsOnWithinItsCycle(t *testing.T) {
+	all, cells := load(t)
+	for _, tt := range []struct{ set, want string }{
+		{"radio.drx_on=2s", ""},
+		{"radio.drx_on=3s", "radio.drx_on of up to 3 s is longer than radio.drx_cycle of 2.048 s"},
+		{"radio.drx_on=1s..3s", "radio.drx_on of up to 3 s"},
+		{"radio.drx_cycle=1ms..2s", "than radio.drx_cycle of 0.001 s"},
+		{"radio.drx_cycle=0s", ""}, // it receives all the time
+		{"radio.paging_on=3s", "radio.paging_on of up to 3 s is longer than radio.paging_cycle of 2.56 s"},
+	} {
+		_, err := Predict([]Traffic{message(100, 100)}, conditions(t, all["nb-iot"], cells["2xAA"], time.Hour, tt.set))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: got %v, want %q", tt.set, err, tt.want)
+		}
+	}
+}
+
 // The energy of one report, by hand, in each state.
 func TestStatesByHand(t *testing.T) {
 	radio := profile(t, Radio, "sleep=1mW", "idle=2mW", "receive=100mW", "send=500mW", "setup_time=1s",

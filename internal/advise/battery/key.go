@@ -206,6 +206,8 @@ func figureOf(k key, value, low, high string) (Figure, error) {
 
 func (f Figure) check() error {
 	switch {
+	case f.Low > f.High && f.Low != f.Value && f.High != f.Value: // else one of them is the value, and was not given
+		return errors.New("the lower limit is above the upper one; write the lower one first")
 	case f.Low > f.Value || f.Value > f.High:
 		return errors.New("the value is not between low and high")
 	case f.Unit == "1" && f.High > 1:

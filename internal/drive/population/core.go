@@ -19,19 +19,19 @@ import (
 // and timeouts are computed when they are needed.
 type device struct {
 	at   int64  // when it wants to be called, ns of the run
-	due  int64  // when the request under way was due
-	sent int64  // when that, or a ping, was first sent, or its connection or session begun; unsent: nothing was
+	due  int64  // when the request under way was due, or is to be tried again
+	sent int64  // when it, or a ping that is waited for, was first sent, or its connection or session begun
 	next int32  // in its slot of the wheel
 	prev int32  // likewise; see wheel
 	k    int32  // number of its next report, from that of first
-	id   uint16 // message ID of what it sent last
+	id   uint16 // message ID of its last request
 	what state
 	// tries: retransmissions of the request under way in the lower 3 bits, or that the last one was given
 	// up; and above them how often in a row its reports failed, up to mostFailures.
 	tries uint8
 }
 
-// unsent is of device.sent. What was sent in the run before is below 0.
+// unsent is of core.said. What was said in the run before is below 0.
 const unsent = math.MinInt64
 
 const (
@@ -107,6 +107,9 @@ type core struct {
 	// Of devices that are not always reachable: when they last sent, and last sent or heard; below 0: not yet.
 	patience     int64 // ns that the broker lets devices be silent for; 0: as long as they like
 	spoke, awake []int64
+	said         []int64  // where devices ping: when each said something, be it in vain; unsent: nothing
+	pingID       []uint16 // likewise: message ID of its last ping over CoAP
+	ended        int64    // when the run before did
 	kept         holdings // for devices
 	flying       holdings // from them, by the number of their address
 	keptNumber   uint64
@@ -131,6 +134,7 @@ type core struct {
 func newCore(s *Spec) *core {
 	c := &core{Spec: s, devices: make([]device, s.here())}
 	c.turn = c.call
+	c.hushes()
 	return c
 }
 
@@ -156,10 +160,11 @@ func (c *core) begin(l Load, salt uint16) {
 	c.forgetHalf()
 	c.reachAgain()
 	c.waysAgain()
+	c.hushAgain()
 	clear(c.went)
 	c.stays = l.For > 0 && (l.Record || c.observes())
 	for i := range c.devices {
-		c.devices[i] = device{prev: away, sent: unsent, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt,
+		c.devices[i] = device{prev: away, id: uint16(draw(c.Seed, c.number(int32(i)), forMessage)) + salt,
 			k: c.first(c.number(int32(i)), c.onAt(int32(i)))}
 	}
 	c.watchAgain()
@@ -194,8 +199,8 @@ func (c *core) sleep(i int32, now int64) {
 		at = c.dueAt(i, d.k)
 	}
 	d.what = sleeping
-	if alive := c.alive(i); alive > 0 && d.sent != unsent && d.sent+alive < at {
-		d.what, at = silent, max(d.sent+alive, now)
+	if ping := c.pingAt(i); ping < at {
+		d.what, at = silent, max(ping, now)
 	}
 	if c.watches != nil && c.watches[i].next < at {
 		d.what, at = renewing, max(c.watches[i].next, now)
@@ -205,18 +210,6 @@ func (c *core) sleep(i int32, now int64) {
 		return
 	}
 	c.schedule(i, at)
-}
-
-// alive is after how many ns of silence a device sends a ping; 0: never.
-func (c *core) alive(i int32) int64 {
-	if c.Stream != nil && !c.Stream.mqtt() {
-		return 0 // the kernel probes
-	}
-	alive := int64(c.classOf(c.number(i)).KeepAlive)
-	if c.patience > 0 && (alive == 0 || c.patience < alive) {
-		return c.patience
-	}
-	return alive
 }
 
 // next is the instant at which fire is to be called, at the latest.
@@ -259,31 +252,34 @@ func (c *core) call(i int32, now int64) {
 		d.k++
 		c.ask(i, now)
 	case retrying:
+		if now < d.due {
+			c.pingInTime(i, now)
+			c.awaitRetry(i)
+			return
+		}
+		d.at = d.due
 		c.Retries++
 		c.ask(i, now)
 	case renewing:
 		c.register(i, now)
 	case silent:
-		if c.sessions != nil && !c.sessionOpen(i) {
-			d.sent = unsent // nobody is there who would answer
-			c.sleep(i, 0)
-			return
-		}
-		d.id++
-		d.sent = now
-		c.Pings++
-		c.out = append(c.out, message{i, d.id, ping})
+		c.pingInTime(i, now)
 		c.sleep(i, 0)
 	case unacked:
 		if now < d.sent+int64(c.Timeout) && d.again() < maxRetransmit {
 			d.tries++
 			c.Retransmissions++
-			c.out = append(c.out, message{i, d.id, repeated})
+			c.post(message{i, d.id, repeated}, now)
 			c.await(i, now)
 			return
 		}
 		c.giveUp(i, now, errNoAnswer)
 	case acked:
+		if now < d.sent+int64(c.Timeout) {
+			c.pingInTime(i, now)
+			c.await(i, now)
+			return
+		}
 		c.giveUp(i, now, errNoAnswer)
 	case shaking:
 		c.shakeAgain(i, now)
@@ -314,7 +310,7 @@ func (c *core) sendFirst(i int32, now int64) {
 		c.shake(i)
 		d.what, m.kind = shaking, hello
 	}
-	c.out = append(c.out, m)
+	c.post(m, now)
 	c.await(i, now)
 }
 
@@ -326,13 +322,15 @@ func (c *core) asked(i int32) state {
 	return unacked
 }
 
-// await has a device called when an acknowledgement or its answer is late.
+// await has a device called when an acknowledgement or its answer is late, or it is to ping.
 func (c *core) await(i int32, now int64) {
 	d := &c.devices[i]
 	at := d.sent + int64(c.Timeout)
 	switch d.what {
 	case unacked:
 		at = min(at, now+int64(c.ackWait(c.number(i), d.id, d.again())))
+	case acked:
+		at = min(at, c.pingAt(i))
 	case shaking:
 		at = min(at, now+int64(flightAgain)<<d.again())
 	}
@@ -387,8 +385,8 @@ func (c *core) hear(i int32, b []byte, now int64) {
 		c.answer(i, m, busy, now)
 	case m.Type == coap.Reset && m.ID == d.id && busy:
 		c.fail(i, now, errReset)
-	case m.Type == coap.Reset && (m.ID == d.id || m.ID == d.id-1 && c.classOf(c.number(i)).KeepAlive > 0):
-		c.Pongs++ // the device may have sent a request since
+	case c.isPong(i, m):
+		c.Pongs++
 	case m.Type == coap.Acknowledgement && m.Code == coap.Empty && m.ID == d.id && busy:
 		if d.what == unacked {
 			d.what = acked
@@ -401,7 +399,7 @@ func (c *core) hear(i int32, b []byte, now int64) {
 			c.Strays++
 		}
 		if m.Type == coap.Confirmable { // RFC 7252, section 4.2: of no interest; or 4.3: a ping
-			c.out = append(c.out, message{i, m.ID, reset})
+			c.post(message{i, m.ID, reset}, now)
 		}
 	}
 }
@@ -410,7 +408,7 @@ func (c *core) hear(i int32, b []byte, now int64) {
 func (c *core) answer(i int32, m *coap.Message, busy bool, now int64) {
 	d := &c.devices[i]
 	if m.Type == coap.Confirmable { // also a second time: the first may have been lost
-		c.out = append(c.out, message{i, m.ID, ack})
+		c.post(message{i, m.ID, ack}, now)
 	}
 	switch {
 	case busy:
@@ -465,8 +463,16 @@ func (c *core) fail(i int32, now int64, why error) {
 		c.sleep(i, now)
 		return
 	}
-	at := now + int64(c.Retry.after(d.failures(), share(c.Seed, c.number(i), forRetry+uint64(d.id))))
-	if d.what = retrying; at >= c.span {
+	d.due = now + int64(c.Retry.after(d.failures(), share(c.Seed, c.number(i), forRetry+uint64(d.id))))
+	d.what = retrying
+	c.awaitRetry(i)
+}
+
+// awaitRetry has a device called when it tries again, or is to ping.
+func (c *core) awaitRetry(i int32) {
+	d := &c.devices[i]
+	at := min(d.due, c.pingAt(i))
+	if at >= c.span {
 		d.what = resting
 		return
 	}
@@ -476,6 +482,7 @@ func (c *core) fail(i int32, now int64, why error) {
 // end gives up what is under way.
 func (c *core) end(now int64) {
 	c.pass(now)
+	c.ended = now
 	for i := range c.devices {
 		if d := &c.devices[i]; d.asks() || d.what == asking {
 			if d.what == shaking {

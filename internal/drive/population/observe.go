@@ -93,7 +93,7 @@ func (c *core) register(i int32, now int64) {
 func (c *core) told(i int32, m *coap.Message, now int64) {
 	w, d := &c.watches[i], &c.devices[i]
 	if m.Type == coap.Confirmable {
-		c.out = append(c.out, message{i, m.ID, ack})
+		c.post(message{i, m.ID, ack}, now)
 	}
 	number, observed := m.Uint(coap.Observe)
 	answer := w.under && d.asks() && (m.Type != coap.Acknowledgement || m.ID == d.id)

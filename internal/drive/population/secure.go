@@ -90,7 +90,7 @@ func (c *core) shakeAgain(i int32, now int64) {
 	}
 	d.tries++
 	c.Retransmissions++
-	c.out = append(c.out, message{i, d.id, flight})
+	c.post(message{i, d.id, flight}, now)
 	c.await(i, now)
 }
 
@@ -134,12 +134,12 @@ func (c *core) receiveSealed(i int32, b []byte, now int64) {
 	case d.what != shaking:
 	case event == dtls.Next:
 		d.setFailures(d.failures()) // it was answered: its timer begins anew
-		c.out = append(c.out, message{i, d.id, flight})
+		c.post(message{i, d.id, flight}, now)
 		c.await(i, now)
 	case event == dtls.Opened:
 		d.setFailures(d.failures())
 		d.what = c.asked(i)
-		c.out = append(c.out, message{i, d.id, following})
+		c.post(message{i, d.id, following}, now)
 		c.await(i, now)
 	}
 }

@@ -213,13 +213,14 @@ func (p *mqttSpeaker) take(s *streams, i int32, b []byte, now int64) (int, error
 		}
 		s.scratch = mqtt.AppendSubscribe(s.scratch[:0], p.version, ownSubscribe, s.Stream.QoS, filters...)
 		s.say(i, s.scratch, now)
+		s.admit(i)
 	case mqtt.Suback:
 		for _, r := range p.packet.Reasons {
 			if r != s.Stream.QoS {
 				return n, fmt.Errorf("the broker refused the subscription with 0x%02x", r)
 			}
 		}
-		if l.phase == greeting {
+		if l.phase == admitted {
 			s.up(i, now)
 		}
 	case mqtt.Puback:

@@ -12,6 +12,7 @@
 //	behave.go   when a device is due: pure arithmetic from a seed
 //	ramp.go     when it is switched on
 //	lot.go      whether the outage cuts it off
+//	alive.go    when it pings
 //	core.go     what devices do: a state machine without clock and socket, over wheel.go
 //	engine.go   one thread that brings clock and socket (socket.go) to it
 //	secure.go   DTLS and OSCORE of devices that speak CoAP

@@ -75,6 +75,12 @@ func late(p phase) error {
 	return errNoOpen
 }
 
+// A hold is what the outage holds of a connection.
+type hold struct {
+	since int64
+	bytes []byte
+}
+
 // mostAnswer bounds what is kept of an answer that has not come whole.
 const mostAnswer = 1 << 20
 
@@ -84,7 +90,7 @@ type streams struct {
 	*core
 	links   []link
 	rest    map[int32][]byte // what came and is no whole answer yet
-	held    map[int32][]byte // what the outage holds
+	held    map[int32]hold   // what the outage holds
 	parked  map[int32][]byte // what came for a radio that sleeps, until it is paged or its device sends
 	scratch []byte
 	speak   speaker
@@ -98,7 +104,7 @@ type streams struct {
 
 func newStreams(c *core, w wire) *streams {
 	s := &streams{core: c, wire: w, links: make([]link, len(c.devices)), rest: map[int32][]byte{},
-		held: map[int32][]byte{}, parked: map[int32][]byte{}, own: rand.Uint32()}
+		held: map[int32]hold{}, parked: map[int32][]byte{}, own: rand.Uint32()}
 	for i := range s.links {
 		s.links[i].fd = -1
 	}
@@ -115,12 +121,10 @@ func newStreams(c *core, w wire) *streams {
 
 // set is begin for streams. Devices that are connected stay so.
 func (s *streams) set(l Load, salt uint16) {
-	now := s.wire.now() // of the run before
-	said := make([]int64, len(s.links))
+	s.ended = s.wire.now() // the broker counts a silence over both runs, and what is between them
 	for i := range s.links {
 		if s.links[i].marks &^= early; s.links[i].phase == open {
 			s.links[i].marks |= early
-			said[i] = min(s.devices[i].sent-now, 0) // the broker counts a silence over both runs
 		}
 	}
 	s.begin(l, salt)
@@ -132,7 +136,6 @@ func (s *streams) set(l Load, salt uint16) {
 	for i := range s.devices {
 		i := int32(i)
 		if s.links[i].phase == open {
-			s.devices[i].sent = said[i]
 			s.sleep(i, 0)
 			continue
 		}
@@ -173,15 +176,25 @@ func (s *streams) call(i int32, now int64) {
 		d.k++
 		s.ask(i, d.at, now)
 	case retrying:
+		if now < d.due {
+			if s.pingInTime(i, now); d.what == retrying {
+				s.awaitRetry(i)
+			}
+			return
+		}
 		if l.marks&idle != 0 {
 			s.join(i, now)
 			return
 		}
 		s.Retries++
-		s.ask(i, d.at, now)
+		s.ask(i, d.due, now)
 	case off:
 		s.join(i, now)
 	case silent:
+		if now < s.nextPing(i) { // it has said something since
+			s.sleep(i, 0)
+			return
+		}
 		s.ping(i, now)
 	case joining:
 		s.goOn(i, now)
@@ -190,11 +203,23 @@ func (s *streams) call(i int32, now int64) {
 			s.broken(i, now, late(l.phase))
 			return
 		}
-		if s.letGo(i, now); d.what == asking {
+		if now >= s.letGoAt(i) {
+			s.letGo(i, now)
+		}
+		if d.what == asking {
+			s.pingInTime(i, now)
+		}
+		if d.what == asking {
 			s.await(i)
 		}
 	case pinged:
-		s.broken(i, now, errNoPong)
+		if now >= d.sent+int64(s.Timeout) {
+			s.broken(i, now, errNoPong)
+			return
+		}
+		if s.pingInTime(i, now); d.what == pinged {
+			s.awaitPong(i)
+		}
 	}
 }
 
@@ -233,18 +258,23 @@ func (s *streams) ask(i int32, due, now int64) {
 	}
 }
 
-// await has a device called when its answer is late, or when the outage lets its request go.
+// await has a device called when its answer is late, when the outage lets its request go, or when it is to ping.
 func (s *streams) await(i int32) {
-	d, l := &s.devices[i], &s.links[i]
-	at := d.sent + int64(s.Timeout)
-	if l.marks&cutOut != 0 {
-		first := segmentAgain
-		if l.phase == closed {
-			first = openingAgain
-		}
-		at = min(at, s.outage.again(d.sent, first))
+	d := &s.devices[i]
+	s.schedule(i, min(d.sent+int64(s.Timeout), s.letGoAt(i), s.nextPing(i)))
+}
+
+// letGoAt is when the outage lets go what it holds of a device that waits: TCP tries again then. never: it holds
+// nothing.
+func (s *streams) letGoAt(i int32) int64 {
+	l := &s.links[i]
+	switch {
+	case l.marks&cutOut == 0:
+		return never
+	case l.phase == closed:
+		return s.outage.again(s.devices[i].sent, openingAgain)
 	}
-	s.schedule(i, at)
+	return s.outage.again(s.held[i].since, segmentAgain)
 }
 
 // transmit sends the request.
@@ -266,10 +296,16 @@ func (s *streams) write(i int32, b []byte, now int64) {
 	if len(b) == 0 {
 		return
 	}
+	s.speaks(i, now)
 	if s.links[i].marks&cutOut != 0 || s.hits(s.number(i), now) {
 		s.Withheld++
 		s.links[i].marks |= cutOut
-		s.held[i] = append(s.held[i], b...)
+		h, ok := s.held[i]
+		if !ok {
+			h.since = now
+		}
+		h.bytes = append(h.bytes, b...)
+		s.held[i] = h
 		return
 	}
 	if s.cutOff(i, now) {
@@ -293,7 +329,7 @@ func (s *streams) letGo(i int32, now int64) {
 		s.dial(i)
 		return
 	}
-	b := s.held[i]
+	b := s.held[i].bytes
 	delete(s.held, i)
 	s.write(i, b, now)
 }

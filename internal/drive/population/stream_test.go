@@ -25,6 +25,7 @@ import (
 type paper struct {
 	at      int64
 	did     []string
+	said    [][]byte // what was sent
 	s       *streams
 	sending time.Duration // it takes to send
 	fired   time.Duration // after 10 s it sent last
@@ -39,7 +40,7 @@ func (p *paper) dial(i int32) error {
 }
 
 func (p *paper) send(i int32, b []byte) error {
-	p.did = append(p.did, fmt.Sprintf("send %d %q", i, b))
+	p.did, p.said = append(p.did, fmt.Sprintf("send %d %q", i, b)), append(p.said, bytes.Clone(b))
 	p.fired = time.Duration(p.at) - 10*time.Second
 	p.at += int64(p.sending)
 	return nil
@@ -358,7 +359,7 @@ func TestDeviceWithMQTT(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	p.until(8*time.Second + 19*time.Millisecond + p.s.Timeout) // no answer to the second ping
-	if got := p.took(); got != "hang 0" || p.s.devices[0].what != retrying {
+	if got := p.took(); got != `send 0 "\xc0\x00", hang 0` || p.s.devices[0].what != retrying {
 		t.Errorf("got %s", got)
 	}
 	p.until(15 * time.Second)

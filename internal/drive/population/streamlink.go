@@ -17,7 +17,8 @@ type phase uint8
 const (
 	closed   phase = iota
 	opening        // the kernel opens it
-	greeting       // MQTT: CONNECT was sent, or SUBSCRIBE
+	greeting       // TLS shakes hands; MQTT: CONNECT was sent
+	admitted       // MQTT: the broker took it, and SUBSCRIBE was sent
 	open
 )
 
@@ -51,15 +52,12 @@ func (s *streams) join(i int32, now int64) {
 }
 
 // awaitOpen has a device called that opens a connection: when that lasts too long, when
-// the outage lets it go, or when its report is due.
+// the outage lets it go, when it is to ping, or when its report is due.
 func (s *streams) awaitOpen(i int32) {
 	d := &s.devices[i]
-	at := d.sent + int64(s.Timeout)
-	if s.links[i].marks&cutOut != 0 {
-		at = min(at, s.outage.again(d.sent, openingAgain))
-	}
-	if d.failures() == 0 {
-		at = min(at, max(s.dueAt(i, d.k), d.sent))
+	at := min(d.sent+int64(s.Timeout), s.letGoAt(i), s.nextPing(i))
+	if due := s.dueAt(i, d.k); d.failures() == 0 && due < s.span {
+		at = min(at, max(due, d.sent))
 	}
 	s.schedule(i, at)
 }
@@ -75,9 +73,14 @@ func (s *streams) goOn(i int32, now int64) {
 		d.k++
 		s.ask(i, due, now)
 	default:
-		s.letGo(i, now)
+		if now >= s.letGoAt(i) {
+			s.letGo(i, now)
+		}
 		if d.what == joining {
-			s.schedule(i, d.sent+int64(s.Timeout))
+			s.pingInTime(i, now)
+		}
+		if d.what == joining {
+			s.awaitOpen(i)
 		}
 	}
 }
@@ -114,6 +117,17 @@ func (s *streams) opened(i int32, now int64) {
 	s.greet(i, now)
 }
 
+// admit notes that the broker has taken a device, which pings from now on.
+func (s *streams) admit(i int32) {
+	s.links[i].phase = admitted
+	switch s.devices[i].what {
+	case asking:
+		s.await(i)
+	case joining:
+		s.awaitOpen(i)
+	}
+}
+
 // greet says what opens a connection, if anything does.
 func (s *streams) greet(i int32, now int64) {
 	s.scratch = s.speak.greet(s, i, s.scratch[:0])
@@ -131,27 +145,49 @@ func (s *streams) up(i int32, now int64) {
 	switch d.what {
 	case asking:
 		s.went[i] = s.wire.now()
-		s.transmit(i, now)
+		due := d.due
+		if s.transmit(i, now); d.what == asking && d.due == due {
+			s.await(i) // it may be to ping meanwhile
+		}
 	case joining:
 		if d.failures() > 0 {
 			s.back.change(-1, now)
 		}
 		d.setFailures(0)
-		d.sent = now
 		s.sleep(i, now)
 	}
 }
 
-// ping asks for a sign of life.
+// ping asks for a sign of life, and waits for it.
 func (s *streams) ping(i int32, now int64) {
 	d := &s.devices[i]
-	s.Pings++
 	d.what, d.sent = pinged, now
+	if s.pingInTime(i, now); d.what == pinged {
+		s.awaitPong(i)
+	}
+}
+
+// pingInTime sends a ping if it is time to.
+func (s *streams) pingInTime(i int32, now int64) {
+	if now < s.nextPing(i) {
+		return
+	}
+	s.Pings++
 	s.scratch = s.speak.ping(s.scratch[:0])
 	s.say(i, s.scratch, now)
-	if d.what == pinged {
-		s.schedule(i, now+int64(s.Timeout))
+}
+
+// nextPing is pingAt, where the server would take a ping.
+func (s *streams) nextPing(i int32) int64 {
+	if s.links[i].phase < admitted {
+		return never
 	}
+	return s.pingAt(i)
+}
+
+// awaitPong has a device called when the answer to its ping is late, or when it is to ping again.
+func (s *streams) awaitPong(i int32) {
+	s.schedule(i, min(s.devices[i].sent+int64(s.Timeout), s.nextPing(i)))
 }
 
 // pong: a sign of life came.
@@ -209,7 +245,8 @@ func (s *streams) lost(i int32, now int64) {
 	d.id++ // a number of its own for the draw
 	d.what = retrying
 	s.links[i].marks |= idle
-	s.later(i, now+int64(s.Retry.after(d.failures(), share(s.Seed, s.number(i), forRetry+uint64(d.id)))))
+	d.due = now + int64(s.Retry.after(d.failures(), share(s.Seed, s.number(i), forRetry+uint64(d.id))))
+	s.later(i, d.due)
 }
 
 // hang closes a connection, whatever became of it.
@@ -228,6 +265,7 @@ func (s *streams) hang(i int32) {
 	delete(s.rest, i)
 	delete(s.held, i)
 	delete(s.parked, i)
+	s.speaks(i, unsent)
 	if s.spoke != nil {
 		s.spoke[i] = -1
 	}
