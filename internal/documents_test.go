@@ -151,6 +151,13 @@ func TestTheGateNamesTestsThatExist(t *testing.T) {
 			lane[name] = list[1]
 		}
 	}
+	script := regexp.MustCompile(`(?m)^of_dev=(\w+)$`).FindStringSubmatch(read(t, ".ci/test"))
+	if script == nil {
+		t.Fatal(".ci/test names no script that hides /dev")
+	}
+	if _, err := os.Stat("../cmd/edgegauge/testdata/script/" + script[1] + ".txtar"); err != nil {
+		t.Error(err)
+	}
 }
 
 // The first screen of the README leads to every task, and names the verbs that judge.

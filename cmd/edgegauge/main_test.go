@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("EDGEGAUGE_TOGETHER", exe)
 	}
 	testscript.Main(m, map[string]func(){"edgegauge": main, "edgegauge-hub": func() { os.Exit(hub.Main(os.Args[1:])) },
-		"edgegauge-other": func() { stamp = "another"; main() }, "tell-time": tellTime})
+		"edgegauge-other": func() { stamp = "another"; main() }, "tell-time": tellTime, "supply": supply})
 }
 
 // Scripts that judge times of this machine, links included, run one after the other, and nothing of ours beside them in

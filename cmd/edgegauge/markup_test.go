@@ -101,6 +101,31 @@ func (o own) edit(t *testing.T, dir string, say func(string) string, i int) {
 	ok(t, errors.Join(err, db.Close()))
 }
 
+// startMarkup starts testdata/markup.py, one process for all that it is asked: how another page differs from a plain
+// one.
+func startMarkup(t *testing.T, python string) func(kind, plain, other string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), python, "testdata/markup.py")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	ok(t, err)
+	out, err := cmd.StdoutPipe()
+	ok(t, err)
+	ok(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	asks, answers := json.NewEncoder(in), json.NewDecoder(out)
+	return func(kind, plain, other string) (how string) {
+		t.Helper()
+		if err := errors.Join(asks.Encode([]string{kind, plain, other}), answers.Decode(&how)); err != nil {
+			t.Fatalf("%s %s: %v", kind, other, err)
+		}
+		return how
+	}
+}
+
 // Whatever a stranger's results say is text to a renderer of Markdown and to a parser of HTML that are not ours: no
 // element and no address is there that is not there with plain words.
 func TestStrangersTextIsNoMarkup(t *testing.T) {
@@ -109,13 +134,7 @@ func TestStrangersTextIsNoMarkup(t *testing.T) {
 		t.Skip("EDGEGAUGE_PYTHON is not set; run: make setup")
 	}
 	t.Parallel()
-	differ := func(kind, plain, other string) string {
-		out, err := exec.CommandContext(t.Context(), py, "testdata/markup.py", kind, plain, other).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v: %s", kind, other, err, out)
-		}
-		return string(out)
-	}
+	differ := startMarkup(t, py)
 	o := newOwn(t)
 	asked := [][2]string{ // each command, and what it writes
 		{"compare D D --fail-if rtt>5% --markdown D.md", "markdown"}, {"edit", ""},

@@ -113,7 +113,7 @@ func TestPublishRefuses(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", filepath.Join(copyOf("linked"), "trials/strange")); err != nil {
 		t.Fatal(err)
 	}
-	o.write(t, "long.yaml", one+"duration: 20s\ndesign: {replications: 3}\n")
+	o.write(t, "long.yaml", one+"rate: 50\nduration: 20s\ndesign: {replications: 3}\n")
 	running := exec.CommandContext(t.Context(), o.exe, "run", "long.yaml", "--quiet", "--out", "running")
 	running.Dir = o.dir
 	if err := running.Start(); err != nil {
@@ -180,21 +180,22 @@ func isCrate(t *testing.T, dir, severity string) {
 	if py == "" {
 		py = "python3"
 	}
-	if out, err := exec.Command(py, "-c", "import rocrate, rocrate_validator").CombinedOutput(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s cannot import rocrate_validator: %v: %s", py, err, out)
-		}
+	out, err := exec.CommandContext(t.Context(), py, "testdata/validate_crate.py", dir, severity).CombinedOutput()
+	if err != nil && strings.Contains(string(out), "ModuleNotFoundError") && os.Getenv("CI") != "true" {
 		t.Logf("not validated: %s has no rocrate_validator", py)
 		return
 	}
-	out, err := exec.CommandContext(t.Context(), py, "testdata/validate_crate.py", dir, severity).CombinedOutput()
+	issues := false
 	var said []string
 	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "RE") && !strings.Contains(line, "publisher") && !strings.Contains(line, "affiliation") {
+		if !strings.HasPrefix(line, "RE") {
+			continue
+		}
+		if issues = true; !strings.Contains(line, "publisher") && !strings.Contains(line, "affiliation") {
 			said = append(said, line)
 		}
 	}
-	if len(said) > 0 || err != nil && len(out) == 0 {
+	if len(said) > 0 || err != nil && !issues {
 		t.Errorf("%s: %v: %s", dir, err, out)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"edgegauge.example/edgegauge/internal/bench/verdictbench"
 	"edgegauge.example/edgegauge/internal/report"
@@ -98,6 +99,24 @@ func cmdKillLab(ts *testscript.TestScript, neg bool, args []string) {
 	time.Sleep(after)
 	cmd.Process.Kill()
 	cmd.Wait()
+}
+
+// supply is the program of a meter at a supply that never changes: supply W… prints these in turn, one each 20 ms of
+// the host's clock. Those that a busy machine was late for are made up for.
+func supply() {
+	fmt.Println(`{"type":"meter","name":"test meter","clock":"host","kind":"instantaneous","rate":50}`)
+	const each = 20 * time.Millisecond
+	shown := os.Args[1:]
+	for k := sinceBoot() / each; ; k++ {
+		time.Sleep(k*each - sinceBoot())
+		fmt.Printf("{\"t\":%.3f,\"W\":%s}\n", (k * each).Seconds(), shown[int(k)%len(shown)])
+	}
+}
+
+func sinceBoot() time.Duration {
+	var t unix.Timespec
+	unix.ClockGettime(unix.CLOCK_BOOTTIME, &t)
+	return time.Duration(t.Nano())
 }
 
 func firstPath(list string) string { return filepath.SplitList(list)[0] }

@@ -16,6 +16,9 @@ import (
 // first serves most interrupts. Nil if the kernel does not say.
 func QuietestCPUs(ctx context.Context, over time.Duration) []int {
 	cpus := AllowedCPUs()
+	if len(cpus) < 2 {
+		return cpus
+	}
 	slices.Reverse(cpus)
 	before := readTicks()
 	select {

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -68,5 +70,22 @@ func TestWhatSeveralCPUsSpent(t *testing.T) {
 	if least.Unused <= 0 || got.Unused < least.Unused || got.Unused > most.Unused ||
 		got.Busy < least.Busy || got.Busy > most.Busy {
 		t.Errorf("%d CPUs: %v, want %v to %v", len(all), got, least, most)
+	}
+}
+
+// A thread that may use one CPU has no choice, and watches nothing.
+func TestTheOnlyCPUIsNotWatched(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	one := AllowedCPUs()[:1]
+	back, err := PinThread(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if got := QuietestCPUs(ctx, time.Hour); !slices.Equal(got, one) || ctx.Err() != nil {
+		t.Errorf("got %v, want %v at once: %v", got, one, ctx.Err())
 	}
 }

@@ -75,6 +75,14 @@ func (w world) write(t testing.TB, file string) string {
 		t.Fatal(err)
 	}
 	defer st.Close()
+	if err := st.Together(func() error { w.trials(t, st, s, plan); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (w world) trials(t testing.TB, st *store.Store, s study.Study, plan study.Plan) {
+	t.Helper()
 	for _, trial := range plan.Trials {
 		at := map[string]string{}
 		for i, w := range trial.Treatment {
@@ -135,7 +143,6 @@ func (w world) write(t testing.TB, file string) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 // refuse makes an invalid attempt of which something is noted.

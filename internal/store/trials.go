@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -68,6 +69,7 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 		return nil, err
 	}
 	var all []TrialState
+	known := map[string][]Level{} // trials of one treatment share it
 	for rows.Next() {
 		var t TrialState
 		var treatment string
@@ -75,9 +77,14 @@ func (s *Store) trials(where string) ([]TrialState, error) {
 			&t.Reason, &t.Log); err != nil {
 			return nil, s.word(err)
 		}
-		if t.Treatment, err = decodeTreatment(treatment); err != nil {
-			return nil, s.damaged("trial %d: %v", t.ID, err)
+		levels, ok := known[treatment]
+		if !ok {
+			if levels, err = decodeTreatment(treatment); err != nil {
+				return nil, s.damaged("trial %d: %v", t.ID, err)
+			}
+			known[treatment] = slices.Clip(levels)
 		}
+		t.Treatment = levels
 		if why, ok := lacked[t.ID]; ok {
 			t.State, t.Reason, t.Log = Lacking, why, ""
 		}

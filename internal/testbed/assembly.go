@@ -409,8 +409,20 @@ func (x *assembly) mayLink(ctx context.Context) {
 // toMachine is the wire to an emulated machine, as a link to be tried.
 var toMachine = link.Link{Name: "to an emulated machine", Shaper: link.Bare}
 
-// tryLink makes a link where a run would make it, and removes it.
+// tryLink makes a link where a run would make it, and removes it: once for each shaper, since what may be left out is
+// looked for before all else.
 func (b *Testbed) tryLink(ctx context.Context, l link.Link) error {
+	if _, made := b.linked.Load(l.Shaper); made {
+		return nil
+	}
+	err := b.makeLink(ctx, l)
+	if err == nil {
+		b.linked.Store(l.Shaper, nil)
+	}
+	return err
+}
+
+func (b *Testbed) makeLink(ctx context.Context, l link.Link) error {
 	if err := link.Able(); err != nil {
 		if !b.Rootless {
 			return err

@@ -70,6 +70,7 @@ type Testbed struct {
 	// reserved are stacks inside this program whose names folders have, too.
 	reserved map[string]error
 	found    sync.Map // programs in the version that a stack needs, by versionOf
+	linked   sync.Map // shapers by which a link was made here
 
 	summed sync.Once
 	ownSum string // of this process's program; empty: it cannot be read

@@ -1,7 +1,10 @@
 """foreign.py: asks servers that speak the contract as a program would that knows only openapi.yaml (json: Schemathesis, which makes
 requests that the description allows and such that it does not) or services.wsdl (soap11, soap12: Zeep). Reads lines of ENCODING
 SERVICE URL; answers each with a line of JSON: {"right": true or false, "said": what the client printed}. Each client is a process of its
-own, forked from this one, in a folder of its own: to import Schemathesis and Zeep takes as long as most of their work."""
+own, forked from this one, in a folder of its own: to import Schemathesis and Zeep takes as long as most of their work. What they import
+only as they work, this process imports before it forks the next one."""
+import contextlib
+import importlib
 import json
 import os
 import random
@@ -63,7 +66,7 @@ def soap(encoding, service, url):
 def ask(encoding, service, url):
     """Asks in a process of its own, and returns what it printed and whether all was right."""
     with tempfile.TemporaryDirectory() as folder:
-        said = os.path.join(folder, "said")
+        said, imported = os.path.join(folder, "said"), os.path.join(folder, "imported")
         child = os.fork()
         if child == 0:
             os.chdir(folder)
@@ -82,8 +85,14 @@ def ask(encoding, service, url):
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()
+                with contextlib.suppress(OSError), open(imported, "w", encoding="utf-8") as f:
+                    f.write("\n".join(sys.modules))
                 os._exit(code)
         _, status = os.waitpid(child, 0)
+        with contextlib.suppress(OSError), open(imported, encoding="utf-8") as f:
+            for name in f.read().split():
+                with contextlib.suppress(Exception):
+                    importlib.import_module(name)
         with open(said, encoding="utf-8", errors="replace") as f:
             return {"right": status == 0, "said": f.read()}
 

@@ -1,13 +1,16 @@
-"""What a browser would do with two pages: python markup.py KIND PLAIN OTHER, KIND markdown or html.
+"""What a browser would do with two pages: reads lines of JSON, [KIND, PLAIN, OTHER], KIND markdown or html, until its input ends.
 
-A page may be a folder of web export's. Prints how OTHER differs from PLAIN in elements and in attributes that load, lead or run something. Markdown is rendered by
-markdown-it-py, as CommonMark with tables, with HTML passed through as GitHub does before it cleans.
+A page may be a folder of web export's. Answers each with a line, the text in JSON of how OTHER differs from PLAIN in elements and in attributes that load, lead or run
+something. Markdown is rendered by markdown-it-py, as CommonMark with tables, with HTML passed through as GitHub does before it cleans.
 """
 import difflib
 import html.parser
+import json
 import os
 import re
 import sys
+
+import markdown_it
 
 ACTIVE = ("href", "src", "srcset", "style", "action", "formaction", "data", "xlink:href", "poster", "http-equiv", "background")
 
@@ -41,8 +44,6 @@ def elements(kind, path):
     with open(path, encoding="utf-8", newline="") as f:
         text = f.read()
     if kind == "markdown":
-        import markdown_it
-
         text = markdown_it.MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
     found = Elements()
     found.feed(text)
@@ -58,11 +59,15 @@ def pages(path):
     return {re.sub(r"\br/[^/]*/", "r/ID/", os.path.relpath(page, path)): page for page in found}
 
 
-kind, plain, other = sys.argv[1:]
-ours, theirs = pages(plain), pages(other)
-if ours.keys() != theirs.keys():
-    print("pages:", sorted(ours), sorted(theirs))
-for name, page in theirs.items():
-    both = [[re.sub(r"\br/[^/]*/", "r/ID/", e) for e in elements(kind, p)] for p in (ours.get(name, page), page)]
-    for line in difflib.unified_diff(*both, lineterm="", n=1):
-        print(name, line)
+def differences(kind, plain, other):
+    ours, theirs = pages(plain), pages(other)
+    if ours.keys() != theirs.keys():
+        yield f"pages: {sorted(ours)} {sorted(theirs)}\n"
+    for name, page in theirs.items():
+        both = [[re.sub(r"\br/[^/]*/", "r/ID/", e) for e in elements(kind, p)] for p in (ours.get(name, page), page)]
+        for line in difflib.unified_diff(*both, lineterm="", n=1):
+            yield f"{name} {line}\n"
+
+
+for line in sys.stdin:
+    print(json.dumps("".join(differences(*json.loads(line)))), flush=True)
