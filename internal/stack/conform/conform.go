@@ -148,6 +148,12 @@ func (c suite) errors(held *programs) {
 	if c.has("client") {
 		c.check(s, "client reports errors", func() error { return c.tells(&held.perRequest, s) })
 	}
+	if _, crossed := c.peer(s); !c.has("server") && !crossed {
+		return // nothing that its client could call
+	}
+	for _, option := range c.d.Options {
+		c.check(s, wrongOption+", "+option, func() error { return c.refusesOption(s, option) })
+	}
 }
 
 // principal is the service with which is checked what depends on none. A temperature's request is empty, and nobody
