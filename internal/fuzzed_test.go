@@ -20,6 +20,7 @@ var readers = map[string]string{
 	"internal/advise/cost.Read":                     "FuzzRead",
 	"internal/advise/paper.ParseClaims":             "FuzzParseClaims",
 	"internal/device.Connect":                       "internal/device/rpc.FuzzGreeting",
+	"internal/device.KilledForMemory":               "FuzzKilledForMemory",
 	"internal/device.Remote.Put":                    "no: the lab's own file, copied and not read",
 	"internal/device.RunAgent":                      "internal/device/rpc.FuzzFrames",
 	"internal/device/qemu.Deliver":                  "no: the guest's own results on their way out",

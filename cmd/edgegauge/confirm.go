@@ -231,10 +231,10 @@ func (a *app) isVersionOf(ctx context.Context, v versionFlags, r *report.Report,
 			}
 			clean := was.Commit != "" && !strings.HasSuffix(was.Commit, "+")
 			switch {
-			case len(was.Checksums) > 0:
+			case len(was.Checksums) > 0 && was.Checksums[stack.CommandLines] == "":
 			case clean:
-				differs = bed.CommitOf(ctx, d) != was.Commit
-			default:
+				differs = differs || bed.CommitOf(ctx, d) != was.Commit
+			case len(was.Checksums) == 0:
 				fmt.Fprintf(a.notes(), "%s keeps neither checksums nor a clean commit of stack %s: nobody can say whether it is "+
 					"the one here\n", dir, n)
 			}

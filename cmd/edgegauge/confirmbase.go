@@ -93,7 +93,7 @@ func sameSums(base string, d stack.Description, was map[string]string) (same, kn
 			continue
 		}
 		sums, err := of.Checksums()
-		same = err == nil && len(was) > 0
+		same = err == nil && len(was) > 0 && was[stack.CommandLines] == "" // else of some of its files only
 		for file, sum := range was {
 			same = same && sums[file] == sum
 		}

@@ -115,6 +115,9 @@ var pythonMutants = []mutant{
 	{"echo server reports errors", `if value not in have:`, `if False:`},
 	{"echo server reports errors", `say(type="error",`, `say(type="mishap",`},
 	{"client reports errors", `if line["connection"] not in ("keep-alive", "per-request"):`, `if False:`},
+	{"refuses a wrong value of an option, delay", `if not (delay.isascii() and delay.isdecimal() and len(delay) < 19):`,
+		`delay = "".join(re.findall("^[0-9]+", delay)) or "0"
+    if False:`},
 }
 
 var nodeMutants = []mutant{

@@ -48,9 +48,7 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 		u.Killed = g.killedForMemory()
 		return u, err
 	}
-	ended := make(chan Exit, 1)
-	go func(exit <-chan Exit) {
-		e := <-exit
+	p.Tell(func(e Exit) Exit {
 		if e.Signal != "" && g.killedForMemory() > 0 {
 			e.Signal += ": it exceeded the device's memory limit of " + d.Limits.memory()
 		}
@@ -58,10 +56,8 @@ func (d Constrained) Start(ctx context.Context, c Command) (*Process, error) {
 			tracker(dir).killAll()
 		}
 		g.remove()
-		ended <- e
-		close(ended)
-	}(p.exit)
-	p.exit = ended
+		return e
+	})
 	return p, nil
 }
 

@@ -98,14 +98,10 @@ func (d Counting) Start(ctx context.Context, c Command) (*Process, error) {
 		}
 		return u, err
 	}
-	ended := make(chan Exit, 1)
-	go func(exit <-chan Exit) {
-		e := <-exit
+	p.Tell(func(e Exit) Exit {
 		os.Remove(f.Name())
-		ended <- e
-		close(ended)
-	}(p.exit)
-	p.exit = ended
+		return e
+	})
 	return p, nil
 }
 

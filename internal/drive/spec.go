@@ -259,7 +259,11 @@ func (t *target) refuse() error {
 		if err := checkHead(t.Spec); err != nil {
 			return err
 		}
-	case "coap", "coaps", "coap+tcp":
+	case "coap", "coaps":
+	case "coap+tcp":
+		if len(t.Credentials.OSCORE.Secret) > 0 {
+			return errors.New("OSCORE is supported only over UDP; write coap or coaps")
+		}
 	case "mqtt", "mqtts":
 		switch {
 		case t.Protocol != MQTT5 && t.Protocol != MQTT311:

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"edgegauge.example/edgegauge/internal/protocol/coap"
 )
 
 // Where a server listens needs neither its credentials nor the length of its answer.
@@ -107,6 +109,17 @@ func TestEmptyBodiesOverEachProtocol(t *testing.T) {
 			if got := <-asked; got != want {
 				t.Errorf("%s %s: length and header %s, want %s", protocol, method, got, want)
 			}
+		}
+	}
+}
+
+// OSCORE is not spoken over TCP: its keys would be dropped without a word.
+func TestKeysOfOSCOREAreNotDroppedOverTCP(t *testing.T) {
+	keys := Credentials{OSCORE: coap.Keys{Secret: []byte("sixteen bytes or"), SenderID: []byte{1}}}
+	for url, refused := range map[string]bool{"coap+tcp://127.0.0.1:1/x": true, "coap://127.0.0.1:1/x": false} {
+		err := Spec{URL: url, Credentials: keys}.Check()
+		if got := err != nil && strings.Contains(err.Error(), "OSCORE is supported only over UDP"); got != refused {
+			t.Errorf("%s: got %v, refused for OSCORE: %v", url, err, refused)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/guest"
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -28,6 +29,7 @@ type inside struct {
 	trial   *trialRunner
 	on      Counter
 	outcome guest.Outcome
+	log     string // what the machine's kernel said
 	records *bufio.Reader
 }
 
@@ -85,12 +87,13 @@ func (in *inside) enclose(ctx context.Context) error {
 	}
 	t.programs.message, t.programs.client, t.programs.server = message, in.stub("call"), in.stub("serve")
 	machineLog, told := logNames(t.attempt, "machine.log")
+	in.log = machineLog
 	out, err := on.Enclose(ctx, device.Job{Text: text, Files: files, Seed: t.seed(), Log: machineLog})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; see %s", err, told)
+		return in.ofMemory(fmt.Errorf("%w; see %s", err, told))
 	}
 	in.records = bufio.NewReaderSize(bytes.NewReader(out), 1<<16)
 	head, err := in.records.ReadBytes('\n')
@@ -102,6 +105,18 @@ func (in *inside) enclose(ctx context.Context) error {
 	}
 	return in.unpack()
 }
+
+// ofMemory adds to why the trial failed that the machine's kernel killed a process because no memory was left.
+func (in *inside) ofMemory(err error) error {
+	text, _ := kernel.ReadFile(in.log, mostMachineLog) // a machine that did not boot has none
+	if who := device.KilledForMemory(text); who != "" {
+		return fmt.Errorf("%w; the machine was out of memory, and its kernel killed %s", err, who)
+	}
+	return err
+}
+
+// mostMachineLog is how much of a machine's log is read.
+const mostMachineLog = 16 << 20
 
 // stub is a program of which only the log is here.
 func (in *inside) stub(verb string) *program {
@@ -183,7 +198,7 @@ func (in *inside) unpack() error {
 		}
 	}
 	if o.Failed != "" {
-		return fmt.Errorf("%s; see %s", o.Failed, t.programs.server.log)
+		return in.ofMemory(fmt.Errorf("%s; see %s", o.Failed, t.programs.server.log))
 	}
 	t.programs.served = o.Served
 	c := &t.conversation

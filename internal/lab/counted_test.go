@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,5 +62,51 @@ func TestAMachineWaitsForProgramsAsTheStudySays(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// starved is a machine whose kernel has something to say.
+type starved struct {
+	furnished
+	says string
+	out  guest.Outcome
+	err  error
+}
+
+func (m starved) Enclose(_ context.Context, j device.Job) ([]byte, error) {
+	if err := os.WriteFile(j.Log, []byte(m.says), 0o600); err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(m.out)
+	return append(head, '\n'), errors.Join(m.err, err)
+}
+
+// A machine's kernel that killed a program because no memory was left is named in the reason of the trial.
+func TestAMachineThatRunsOutOfMemoryIsNamed(t *testing.T) {
+	const kill = "Out of memory: Killed process 57 (java) total-vm:230000kB\n"
+	const why = "the machine was out of memory, and its kernel killed process 57 (java)"
+	silent := guest.Outcome{Failed: "the server closed its output without answering"}
+	for what, c := range map[string]struct {
+		m     starved
+		named bool
+	}{
+		"a program":     {starved{says: kill, out: silent}, true},
+		"all of it":     {starved{says: kill, err: errors.New("its kernel panicked")}, true},
+		"another fault": {starved{says: "Booting\n", out: silent}, false},
+	} {
+		l, _ := fakeLab(t, soundStack(), 1)
+		l.Devices["host"] = c.m
+		t1 := newTrialRunner(l, l.Plan.Trials[0], nil)
+		var err error
+		if t1.attempt, err = l.Store.Begin(l.Plan.Trials[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		err = (&inside{trial: t1}).enclose(t.Context())
+		if got := err != nil && strings.HasSuffix(err.Error(), "; "+why); got != c.named {
+			t.Errorf("%s: got %v, named: %v", what, err, c.named)
+		}
+		if err := l.Store.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

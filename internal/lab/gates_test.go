@@ -131,6 +131,13 @@ func TestGates(t *testing.T) {
 			"on average 2.00 requests were in flight on 1 connections"},
 		{"a driver that is the bottleneck",
 			func(r *evidence) { r.setup.Rate = 1e5; r.ends[atClient].CPU = 850 * time.Millisecond }, "busy for 85 %"},
+		{"the same of so few requests that each had 500 ms", func(r *evidence) {
+			r.sides[atClient].last, r.setup.Rate, r.ends[atClient].CPU = int64(10*time.Millisecond), 2, 15*time.Millisecond
+		}, ""},
+		{"the same of requests that came at random", func(r *evidence) {
+			r.sides[atClient].last, r.setup.Rate, r.ends[atClient].CPU = int64(10*time.Millisecond), 2, 15*time.Millisecond
+			r.setup.Arrival = "poisson"
+		}, "busy for 150 %"},
 		{"the same at a rate that a search chose", func(r *evidence) {
 			r.overload, r.setup.Rate, r.ends[atClient].CPU = true, 1e5, 850*time.Millisecond
 		}, "it measures itself; drive it from another machine, or free a CPU for it"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -41,6 +42,11 @@ type StackFacts struct {
 	Floor                    *bool // nil: results of a version that did not say
 	Checksums                map[string]string
 	Commit                   string // of the git repository its folder is in; with a + if files of it differ
+}
+
+// complete says whether its checksums are of all that it consists of.
+func (f StackFacts) complete() bool {
+	return len(f.Checksums) > 0 && f.Checksums[stack.CommandLines] == ""
 }
 
 func (r *Report) readFacts(s *store.Store) error {

@@ -211,7 +211,7 @@ func (r *Report) program(s *study.Setup) string {
 	for _, name := range stacksOf(s) {
 		x, ok := r.Facts.Stacks[name]
 		switch {
-		case ok && len(x.Checksums) > 0:
+		case ok && x.complete():
 			for _, file := range sortedKeys(x.Checksums) {
 				fmt.Fprintln(h, file, x.Checksums[file])
 			}

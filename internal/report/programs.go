@@ -113,7 +113,7 @@ func programDifferences(old, new *Report) []string {
 		was := old.Facts.Stacks[name]
 		is, both := new.Facts.Stacks[name]
 		sums := changedSums(was.Checksums, is.Checksums)
-		known := len(was.Checksums) > 0 && len(is.Checksums) > 0
+		known := was.complete() && is.complete()
 		if !both || known && sums == "" {
 			continue
 		}

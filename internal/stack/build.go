@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -262,22 +263,19 @@ func (d Description) digest(what string, files []string, leftOut func(path strin
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Checksums gives the SHA-256 of every file among the products, by path in the
+// Checksums gives the SHA-256 of every file that the stack consists of, by path from the
 // stack's folder: kept with every result.
 func (d Description) Checksums() (map[string]string, error) {
 	out := map[string]string{}
-	var errs []error
-	for _, p := range d.Build.Product {
-		errs = append(errs, filepath.WalkDir(filepath.Join(d.Dir, p), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			rel, _ := filepath.Rel(d.Dir, path)
-			out[rel], err = FileSum(path)
-			return err
-		}))
+	if len(d.Build.Product) == 0 && d.Dir != "" {
+		text, _ := json.Marshal([]Program{d.Serve, d.Call})
+		out[CommandLines] = fmt.Sprintf("%x", sha256.Sum256(text))
 	}
-	return out, errors.Join(errs...)
+	err := d.WalkFiles(func(name, path string) (err error) {
+		out[name], err = FileSum(path)
+		return err
+	})
+	return out, err
 }
 
 // FileSum is the SHA-256 of a file, in hexadecimal.

@@ -277,5 +277,16 @@ func (c *Conn) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
+// unasked is the begin of what the program has written although nothing was asked of it. It waits for nothing.
+func (c *Conn) unasked() string {
+	if c.r.Buffered() == 0 {
+		c.stop(time.Now().Add(20 * time.Millisecond)) // one that has passed would not look into the pipe
+		_, _ = c.r.Peek(1)                            // nothing is there
+		c.stop(time.Time{})
+	}
+	text, _ := c.r.Peek(c.r.Buffered())
+	return clip(text)
+}
+
 func appendUint(b []byte, v uint64) []byte { return strconv.AppendUint(b, v, 10) }
 func appendInt(b []byte, v int64) []byte   { return strconv.AppendInt(b, v, 10) }

@@ -171,7 +171,7 @@ func (s *Session) WarmUp(ctx context.Context, run Run) (WarmUp, error) {
 		err = fmt.Errorf("%w: %d requests instead of %d", errCounts, end.Count, run.Requests)
 	}
 	if err != nil {
-		return out, blame(due, measure.Client, "did not end its warm-up", err)
+		return out, s.orServer(due, blame(due, measure.Client, "did not end its warm-up", err))
 	}
 	out.Client, out.Failures, out.Repeated = end.Count, end.Failures, end.Repetitions
 	if s.RunEnded != nil {
@@ -211,7 +211,7 @@ func (s *Session) Measure(ctx context.Context, run Run, client, server Sink) (Sp
 		return s.Client.run(due, run, most, emit)
 	})
 	if err != nil || s.Server == nil {
-		return span, err
+		return span, s.orServer(due, err)
 	}
 	// A server may have seen a request that the client gave up, or one of them twice.
 	most = 2*n + 1000
@@ -222,6 +222,22 @@ func (s *Session) Measure(ctx context.Context, run Run, client, server Sink) (Sp
 		return s.Server.report(ctx, false, most, emit)
 	})
 	return span, err
+}
+
+// orServer is err, of a client that did not end its run in time, or what the server did meanwhile: one that writes to
+// its standard output unasked fills the pipe, and then waits in the middle of a request for somebody who reads it.
+func (s *Session) orServer(due context.Context, err error) error {
+	if s.Server == nil || err == nil || !errors.Is(due.Err(), context.DeadlineExceeded) &&
+		!errors.Is(context.Cause(due), context.DeadlineExceeded) { // of its own accord, or stopped by somebody
+		return err
+	}
+	text := s.Server.unasked()
+	if text == "" {
+		return err
+	}
+	return &SideError{measure.Server, "wrote to its standard output unasked, which nobody reads during a run; it may " +
+		"wait for that, so that the client did not end", fmt.Errorf("%w: %q; stdout belongs to the protocol alone",
+		errNotProtocol, text)}
 }
 
 // receive hands one side's records to its sink; first is called at the first of

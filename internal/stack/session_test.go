@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -346,5 +347,45 @@ func TestEndOfAProgramThatStays(t *testing.T) {
 	if err := s.End(t.Context()); err == nil ||
 		err.Error() != "the client did not exit within 20ms of the end of its input" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that writes to its standard output unasked fills the pipe and waits in the middle of a request: the client
+// that gets no answer is not at fault.
+func TestServerThatWritesUnaskedIsNamed(t *testing.T) {
+	mute := func(string, map[string]any) string { return "-" }
+	for what, do := range map[string]func(context.Context, *Session) error{
+		"warm-up": func(ctx context.Context, s *Session) error { _, err := s.WarmUp(ctx, Run{}); return err },
+		"run": func(ctx context.Context, s *Session) error {
+			_, err := s.Measure(ctx, Run{Requests: 1}, &kept{}, &kept{})
+			return err
+		},
+	} {
+		for _, c := range []struct {
+			writes string
+			cause  error
+			want   string
+		}{
+			{"", nil, "the client did not end its " + what + ": context deadline exceeded"},
+			{"GET /\n", errors.New("too long"), `the server wrote to its standard output unasked, which nobody reads during a ` +
+				`run; it may wait for that, so that the client did not end: violated the protocol: "GET /\n"; stdout belongs to ` +
+				`the protocol alone`},
+		} {
+			out, in, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(in, c.writes); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Millisecond, c.cause)
+			s := &Session{Server: NewConn(io.Discard, out), Client: fakeProgram(t, mute)}
+			if err := do(ctx, s); err == nil || err.Error() != c.want {
+				t.Errorf("%s, %q: got %v, want %s", what, c.writes, err, c.want)
+			}
+			cancel()
+			in.Close()
+			out.Close()
+		}
 	}
 }

@@ -48,7 +48,7 @@ type stackFacts struct {
 	Language   string            `json:"language"`
 	Transports []string          `json:"transports"`
 	Floor      bool              `json:"floor"`               // a bare exchange of bytes
-	Checksums  map[string]string `json:"checksums,omitempty"` // SHA-256 of the products
+	Checksums  map[string]string `json:"checksums,omitempty"` // SHA-256 of what it consists of
 	// Commit is that of the git repository in which its folder is; with a + where files of
 	// the folder differ from it.
 	Commit string `json:"commit,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,8 +61,8 @@ func (x *assembly) watchStacks(facts runFacts) (func(study.Trial) error, error) 
 				continue
 			}
 			if err := all[name].same(x.lab.Stacks[name]); err != nil {
-				return fmt.Errorf("stack %s has changed since this run began: %w; rebuild the original and run again to resume, "+
-					"or start a new run", name, err)
+				return fmt.Errorf("stack %s has changed since this run began: %w, and run again to resume, or start a new run%s",
+					name, err, ownFiles(x.lab.Stacks[name]))
 			}
 		}
 		return nil
@@ -83,36 +82,40 @@ func (w *watched) same(d stack.Description) error {
 		return err
 	}
 	if diff := differing(w.sums, sums); len(diff) > 0 {
-		return fmt.Errorf("%s changed", strings.Join(diff, ", "))
+		what := "rebuild"
+		if len(d.Build.Command) == 0 {
+			what = "restore"
+		}
+		return fmt.Errorf("%s changed; %s the original", strings.Join(diff, ", "), what)
 	}
 	w.stamps = now // written anew, and the same
 	return nil
 }
 
-// stamps are those of every file among a stack's products.
+// ownFiles says what to do where a stack itself writes files that its commands name.
+func ownFiles(d stack.Description) string {
+	if len(d.Build.Product) > 0 {
+		return ""
+	}
+	return "; if the stack itself writes that file, say in its stack.yaml what it consists of: build: {product: [FILE]}"
+}
+
+// stamps are those of every file that a stack consists of.
 func stamps(d stack.Description) (map[string]stamp, error) {
 	out := map[string]stamp{}
-	for _, p := range d.Build.Product {
-		err := filepath.WalkDir(filepath.Join(d.Dir, p), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			i, err := os.Stat(path)
-			if err != nil {
-				return err
-			}
-			s := stamp{size: i.Size(), modified: i.ModTime()}
-			if st, ok := i.Sys().(*syscall.Stat_t); ok {
-				s.inode, s.changed = st.Ino, time.Unix(st.Ctim.Unix())
-			}
-			out[path] = s
-			return nil
-		})
+	err := d.WalkFiles(func(_, path string) error {
+		i, err := os.Stat(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-	}
-	return out, nil
+		s := stamp{size: i.Size(), modified: i.ModTime()}
+		if st, ok := i.Sys().(*syscall.Stat_t); ok {
+			s.inode, s.changed = st.Ino, time.Unix(st.Ctim.Unix())
+		}
+		out[path] = s
+		return nil
+	})
+	return out, err
 }
 
 // differing are the files, at most three, that are not the same in both.
@@ -167,7 +170,7 @@ func (f runFacts) differ(old runFacts) []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Stacks)) {
 		was, ok := old.Stacks[name]
-		if diff := differing(was.Checksums, f.Stacks[name].Checksums); ok && len(diff) > 0 {
+		if diff := differing(was.Checksums, f.Stacks[name].Checksums); ok && len(was.Checksums) > 0 && len(diff) > 0 {
 			out = append(out, fmt.Sprintf("another stack %s (%s)", name, strings.Join(diff, ", ")))
 		}
 	}

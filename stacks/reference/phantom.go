@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -72,6 +73,9 @@ func servePhantom(p *program, s stack.Serve) (server, error) {
 		}
 	}
 	if file := s.Options["fault_once"]; file != "" { // only while the file is not there yet
+		if !filepath.IsAbs(file) {
+			return nil, fmt.Errorf("invalid fault_once %q; write the path of a file from the root", file)
+		}
 		made, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if err != nil {
 			f.fault = ""

@@ -285,7 +285,31 @@ func (d *Interactive) Start(ctx context.Context, c device.Command) (*device.Proc
 	if err != nil {
 		return nil, err
 	}
-	return r.Start(ctx, c)
+	said := console{file: filepath.Join(d.dir, consoleFile)}
+	if info, err := os.Stat(said.file); err == nil {
+		said.at = info.Size()
+	}
+	p, err := r.Start(ctx, c)
+	if err == nil {
+		p.Tell(said.ofMemory)
+	}
+	return p, err
+}
+
+// ofMemory adds to how a process ended that the guest's kernel killed one since, because no memory was left.
+func (c *console) ofMemory(e device.Exit) device.Exit {
+	if e.Err != "" || e.Signal == "" && e.Code == 0 {
+		return e
+	}
+	for {
+		if n, err := c.read(); n == 0 || err != nil {
+			break
+		}
+	}
+	if who := device.KilledForMemory(c.held); who != "" {
+		e.Signal = e.Reason() + ": the machine was out of memory, and its kernel killed " + who
+	}
+	return e
 }
 
 // Target is the architecture as stacks name the folders of their native programs.

@@ -33,6 +33,9 @@ type Kit struct {
 	Directory   string // where services may write
 	Parallel    int    // combinations checked at once; 0 is one
 	Only        string // run only checks whose name contains it; empty: all
+	// Patience is how long a program on a busy machine may take to get ready, or for the few requests of a check;
+	// 0: two minutes.
+	Patience time.Duration
 }
 
 // Running is a started program.
@@ -69,14 +72,14 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 	stranger := sync.OnceValues(func() (map[string]string, error) { // an RSA key takes as long as many checks
 		return stack.NewCredentials(filepath.Join(kit.Directory, "stranger"), nil)
 	})
-	seen := map[string]bool{} // encodings
+	seen, hung := map[string]bool{}, new(hangs) // seen: encodings
 	for _, o := range d.Serves {
 		for _, enc := range o.Encodings {
 			for _, sec := range o.Security {
 				for _, tr := range o.Transports {
 					w := stack.Wish{Encoding: enc, Security: sec, Transport: tr}
 					all = append(all, suite{ctx: ctx, d: d, kit: kit, wish: w, offer: o, report: told, leading: len(all) == 0,
-						first: !seen[enc], stranger: stranger})
+						first: !seen[enc], stranger: stranger, hung: hung})
 					seen[enc] = true
 				}
 			}
@@ -90,7 +93,7 @@ func Run(ctx context.Context, d stack.Description, kit Kit, report func(check st
 	todo, ended := newQueue(all), make(chan error)
 	lanes := max(1, kit.Parallel)
 	for n := range lanes {
-		go func() { ended <- todo.lane(n, newPrograms(suite{ctx: ctx, d: d, kit: kit})) }()
+		go func() { ended <- todo.lane(n, newPrograms(suite{ctx: ctx, d: d, kit: kit, hung: hung})) }()
 	}
 	var errs []error
 	for range lanes {
@@ -117,6 +120,7 @@ type suite struct {
 	tap     Tap  // of a peer's server
 	// stranger makes, once, the credentials of another authority.
 	stranger func() (map[string]string, error)
+	hung     *hangs // of all suites
 }
 
 // all checks one combination of encoding, security and transport.
@@ -143,6 +147,12 @@ func (c suite) errors(held *programs) {
 	}
 	if c.has("client") {
 		c.check(s, "client reports errors", func() error { return c.tells(&held.perRequest, s) })
+	}
+	if _, crossed := c.peer(s); !c.has("server") && !crossed {
+		return // nothing that its client could call
+	}
+	for _, option := range c.d.Options {
+		c.check(s, wrongOption+", "+option, func() error { return c.refusesOption(s, option) })
 	}
 }
 

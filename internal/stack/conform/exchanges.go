@@ -76,13 +76,18 @@ func call(ctx context.Context, to *stack.Conn, s stack.Call) (stack.Ready, error
 
 // seated makes the program in a program a client of srv, and runs do with both.
 func (c suite) seated(p *program, s stack.Call, srv *stack.Conn, do func(context.Context, *stack.Session) error) error {
+	run := c.d.Name + " runs"
+	if err := c.hung.again(run); err != nil { // it need not get ready
+		return err
+	}
 	ask := func(ctx context.Context, to *stack.Conn) (stack.Ready, error) { return call(ctx, to, s) }
 	if _, err := p.ask(ask); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, patience)
-	defer cancel()
-	if err := do(ctx, &stack.Session{Server: srv, Client: p.running.Conn()}); err != nil {
+	err := c.patiently(run, func(ctx context.Context) error {
+		return do(ctx, &stack.Session{Server: srv, Client: p.running.Conn()})
+	})
+	if err != nil {
 		p.close()
 		return err
 	}

@@ -92,6 +92,10 @@ func Checks() []Check {
 			"must be recorded as a failure, and is sent once."},
 		{"server reports errors", "An unknown service or encoding gets a line of type error, with a reason."},
 		{"client reports errors", "So does an unknown connection."},
+		{wrongOption, "An option of stack.yaml with a value that it does not have (delay: 20ms, where it is in " +
+			"nanoseconds; no-such-value of others) gets an error line from the server or from the client, whichever reads it. " +
+			"A program that takes such a value for none would measure treatments that do not differ. An option for which " +
+			"every text is right deviates."},
 		{endsWithItsInput, "A program ends within 5 seconds of the end of its stdin, leaves no process behind, and prints " +
 			"nothing more."},
 	}

@@ -46,14 +46,15 @@ var mostLines = map[string]int{"serve": 24, "call": 64}
 // exitWithin is how long a program may take to end after its stdin has ended (stacks/PROTOCOL.md).
 const exitWithin = 5 * time.Second
 
-const patience = 2 * time.Minute // for a program on a busy machine to get ready
-
 // ask sends a serve or call line, to a new program if the one at hand takes no other.
 func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Ready, error)) (stack.Ready, error) {
 	if p.running != nil && (!p.again || p.asked == mostLines[p.verb]) {
 		if err := p.close(); err != nil {
 			return stack.Ready{}, err
 		}
+	}
+	if err := p.c.hung.again(p.c.d.Name + " " + p.verb + " ready"); err != nil { // it need not be started
+		return stack.Ready{}, err
 	}
 	if p.running == nil {
 		ctx, cancel := context.WithCancel(p.c.ctx)
@@ -65,9 +66,11 @@ func (p *program) ask(line func(ctx context.Context, to *stack.Conn) (stack.Read
 		p.running, p.cancel, p.asked = running, cancel, 0
 	}
 	p.asked++
-	ctx, done := context.WithTimeout(p.c.ctx, patience)
-	defer done()
-	ready, err := line(ctx, p.running.Conn())
+	var ready stack.Ready
+	err := p.c.patiently(p.c.d.Name+" "+p.verb+" ready", func(ctx context.Context) (err error) {
+		ready, err = line(ctx, p.running.Conn())
+		return err
+	})
 	p.again = ready.Again
 	if err != nil {
 		err = saying(p.running, err)
@@ -127,9 +130,11 @@ func (h *server) use(s stack.Serve, do func(srv *stack.Conn, url string) error) 
 		}
 		h.serves, h.security, h.url = line, s.Security, ready.URL
 	} else {
-		ctx, cancel := context.WithTimeout(h.c.ctx, patience)
-		defer cancel()
-		if _, err := h.running.Conn().Report(ctx, true, nil); err != nil {
+		err := h.c.patiently(h.c.d.Name+" report", func(ctx context.Context) error {
+			_, err := h.running.Conn().Report(ctx, true, nil)
+			return err
+		})
+		if err != nil {
 			return errors.Join(fmt.Errorf("after the previous check: %w", err), h.close())
 		}
 	}
@@ -142,23 +147,29 @@ func (h *server) use(s stack.Serve, do func(srv *stack.Conn, url string) error) 
 
 // with runs do with a program and then sees it end cleanly.
 func (c suite) with(d stack.Description, verb string, do func(context.Context, *stack.Conn) error) error {
-	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Minute)
-	defer cancel()
-	var p Running
-	var err error
-	if d.Name == c.d.Name {
-		p, err = c.kit.Start(ctx, d, verb)
-	} else {
-		p, err = c.kit.StartPeer(d, verb, c.tap)
-	}
-	if err != nil {
+	told := func(ctx context.Context) error {
+		var p Running
+		var err error
+		if d.Name == c.d.Name {
+			p, err = c.kit.Start(ctx, d, verb)
+		} else {
+			p, err = c.kit.StartPeer(d, verb, c.tap)
+		}
+		if err != nil {
+			return err
+		}
+		err = saying(p, do(ctx, p.Conn()))
+		if ended := ended(p, d, verb); err == nil {
+			err = ended
+		}
 		return err
 	}
-	err = saying(p, do(ctx, p.Conn()))
-	if ended := ended(p, d, verb); err == nil {
-		err = ended
+	if verb == "call" {
+		return c.patiently(d.Name+" call", told)
 	}
-	return err
+	ctx, cancel := context.WithTimeout(c.ctx, c.patience())
+	defer cancel()
+	return told(ctx)
 }
 
 // ended stops a program and says what was wrong with its end.
@@ -175,7 +186,10 @@ func ended(p Running, d stack.Description, verb string) error {
 
 // withoutCare is with, for a program that may end as it likes.
 func (c suite) withoutCare(d stack.Description, verb string, do func(context.Context, *stack.Conn) error) error {
-	ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
+	if err := c.hung.again(d.Name + " " + verb + " ready"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, min(time.Minute, c.patience()))
 	defer cancel()
 	p, err := c.kit.Start(ctx, d, verb)
 	if err != nil {

@@ -389,6 +389,9 @@ func (c suite) givesUp(client *program, s string) error {
 		return err
 	}
 	defer l.Close()
+	if err := c.hung.again(c.d.Name + " runs"); err != nil {
+		return err
+	}
 	asked := c.call(s, c.scheme()+"://"+l.Addr().String()+"/"+s, messageN)
 	asked.Timeout = int64(timeout)
 	if _, err := client.ask(func(ctx context.Context, to *stack.Conn) (stack.Ready, error) {

@@ -75,6 +75,7 @@ public final class Californium extends Stack {
 
   /** A new socket, bound to address, or for a client to any free port of it. */
   static Connector connector(Setup setup, Configuration conf, InetSocketAddress address, boolean server) throws Exception {
+    on(setup, "connection_id", "off"); // a wrong one is refused without DTLS, too
     if (tcp(setup)) return server ? new TcpServerConnector(address, conf) : new TcpClientConnector(conf);
     return Dtls.wanted(setup) ? Dtls.connector(setup, conf, address, server) : new UDPConnector(address, conf);
   }

@@ -38,7 +38,7 @@ final class Client implements Caller {
   private WebClient open() throws Exception {
     String type = "application/" + setup.encoding;
     WebClient c = WebClient.create(setup.url, providers).type(type).accept(type);
-    if (setup.option("coding", "identity").equals("gzip")) c.header(HttpHeaders.ACCEPT_ENCODING, "gzip");
+    if (Cxf.gzip(setup)) c.header(HttpHeaders.ACCEPT_ENCODING, "gzip");
     ClientConfiguration config = WebClient.getConfig(c);
     config.getRequestContext().put(Transport.SHARED, false);
     Transport.client(config, config.getHttpConduit(), setup, trust);

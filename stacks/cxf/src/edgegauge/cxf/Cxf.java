@@ -45,6 +45,13 @@ public final class Cxf extends Stack {
     return new Client(setup);
   }
 
+  /** Whether the option coding packs bodies. */
+  static boolean gzip(Setup setup) {
+    String v = setup.option("coding", "identity");
+    if (!v.equals("identity") && !v.equals("gzip")) throw new IllegalArgumentException("unknown coding \"" + v + "\"; supported: identity, gzip");
+    return v.equals("gzip");
+  }
+
   /** What makes bytes of beans; timing is null without hooks. */
   static Object provider(Setup setup, Timing timing) {
     return setup.encoding.equals("xml") ? new Xml(timing) : new Json(timing);

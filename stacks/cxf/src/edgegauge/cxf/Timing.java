@@ -30,7 +30,7 @@ abstract class Timing {
 
   Timing(Setup setup) {
     this.setup = setup;
-    gzip = setup.option("coding", "identity").equals("gzip");
+    gzip = Cxf.gzip(setup);
   }
 
   /** Hands the message to the transport. */
