@@ -81,7 +81,7 @@ var decoders = map[string]map[string]string{
 	"internal/stat": {"FuzzNumbers": "Interval.UnmarshalJSON Number.UnmarshalJSON"},
 	"internal/store": {
 		"FuzzTexts":      "decodeTreatment settings asCells",
-		"FuzzOpenLedger": "Store.Runs Store.LeftOut Store.Ending Store.trialsAreOf runDigests worked",
+		"FuzzOpenLedger": "Store.Runs Store.LeftOut Store.Ending Store.trialsAreOf runDigests worked besideOf",
 		"no: read whole up to a bound, by encoding/json alone": "Store.Joint Store.WarmUp Store.readFacts isMarked",
 	},
 	"internal/study":   {"FuzzParse": "loadTree oneLine parseYAML"},

@@ -219,7 +219,7 @@ func unanswered(c *capacity.Answer) error {
 // writeCapacity keeps the answer beside the results.
 func writeCapacity(c *report.Capacity) error {
 	for name, write := range map[string]func(io.Writer) error{report.CapacityPage: c.HTML, report.CapacityFile: c.JSON} {
-		if err := store.Replace(filepath.Join(c.Dir, name), write); err != nil {
+		if err := store.PutBeside(c.Dir, name, write); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (a *app) scaling(ctx context.Context, w io.Writer, file string, f bearing) 
 		return searchError(err)
 	}
 	out := report.Scaling{Scaling: *law}
-	if err = store.Replace(filepath.Join(out.Dir, "scaling.json"), out.JSON); err == nil {
+	if err = store.PutBeside(out.Dir, "scaling.json", out.JSON); err == nil {
 		err = a.reportOf(out.Dir) // again: it knows by the answer what was asked
 	}
 	if err == nil {

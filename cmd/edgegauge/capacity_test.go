@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/capacity"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A refusing server answers every request at once, and refuses a share of them that follows
@@ -176,22 +178,27 @@ func TestCapacityIsResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(note, []byte(strings.Replace(string(text), `"ended": true`, `"ended": false`, 1)),
-		0o644); err != nil {
+	results := filepath.Dir(note)
+	if err := store.PutBeside(results, capacity.NoteFile, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Replace(string(text), `"ended": true`, `"ended": false`, 1))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	// An attempt of before that was not valid is one of the search.
-	db, err := sql.Open("sqlite", filepath.Join(o.dir, "results/refuses/001/ledger.sqlite"))
+	db, err := sql.Open("sqlite", filepath.Join(results, "ledger.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var treatment string
 	err = db.QueryRow("SELECT treatment FROM trials WHERE id = 1").Scan(&treatment)
-	digest := sha256.Sum256([]byte("attempt\tinvalid\t" + treatment)) // without it the ledger is one that was changed
+	var created string
+	err = errors.Join(err, db.QueryRow("SELECT value FROM meta WHERE key = 'created'").Scan(&created))
+	digest := sha256.Sum256(fmt.Appendf(nil, "attempt\tinvalid\t%s\nof\t%q\t1\t2", treatment, created))
 	_, err2 := db.Exec(`INSERT INTO attempts (trial, attempt, state, started, ended, host, pid, reason, digest)
 		SELECT trial, attempt + 1, 'invalid', started, ended, host, pid, 'it rained', ? FROM attempts WHERE trial = 1`,
 		hex.EncodeToString(digest[:]))
-	if err := errors.Join(err, err2, db.Close()); err != nil {
+	if err := errors.Join(err, err2, db.Close(), store.Reseal(results)); err != nil {
 		t.Fatal(err)
 	}
 	args[len(args)-2] = "16"

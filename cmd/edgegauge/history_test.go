@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/bench/verdictbench"
 	"edgegauge.example/edgegauge/internal/report"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // A past is a run to fabricate.
@@ -231,8 +233,11 @@ func TestHistoryShowsConfirmations(t *testing.T) {
 	o.says(t, exitUsage, []string{"confirm", "none/001"}, "is no confirmation")
 	o.says(t, exitUsage, []string{"confirm", "none/002", "none/001"}, "write OLD first")
 	o.says(t, exitUsage, []string{"confirm", "none/001", "none/002", "--detect", "much"}, "write a change such as 5%")
-	ok(t, os.Remove(filepath.Join(o.dir, "worse/c", report.ConfirmationFile)))
+	ok(t, store.RemoveBeside(filepath.Join(o.dir, "worse/c"), report.ConfirmationFile))
 	o.says(t, exitDone, []string{"history", "worse"}, "it is a comparison, and no run", "1 suspect to confirm")
-	ok(t, os.WriteFile(filepath.Join(o.dir, "none/c", report.ConfirmationFile), []byte(`{"format": 9}`), 0o644))
+	ok(t, store.PutBeside(filepath.Join(o.dir, "none/c"), report.ConfirmationFile, func(w io.Writer) error {
+		_, err := io.WriteString(w, `{"format": 9}`)
+		return err
+	}))
 	o.says(t, exitDone, []string{"history", "none"}, "format 9 is not 1", "1 suspect to confirm")
 }

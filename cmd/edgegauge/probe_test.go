@@ -146,12 +146,16 @@ func TestCompareRefusesImpossibleProbes(t *testing.T) {
 	for _, change := range [][2]string{
 		{`"response_body":1`, `"response_body":null`}, {`"response_body":1,`, ""}, {`"rtt":{`, `"other":{`},
 		{`"response_time":{`, `"other":{`}, {`"failures":0`, `"failures":7`}, {`"failures":0`, `"failures":-1`},
-		{`"requests":4`, `"requests":-4`}, {`{"requests":2`, `{"requests":-2`},
+		{`"requests":4`, `"requests":-4`}, {`{"requests":2`, `{"requests":-2`}, {`"mean":1`, `"mean":0.1`},
+		{`"mean":1`, `"mean":5`}, {`"mean":1`, `"mean":-1`}, {`"median":1`, `"median":3`}, {`"n":2`, `"n":0`},
+		{`"n":2`, `"n":3`},
+		{`"url"`, `"runs":99,"url"`}, {"," + run, ""}, {`"url"`, `"confidence":5,"url"`}, {`"answers":1`, `"answers":-1`},
+		{`"max":1`, `"max":1,"sd":-1`}, {`"median":1`, `"median":1,"p95":0.5`}, {"]}", ""},
 	} {
 		o.write(t, "bad.json", strings.Replace(good, change[0], change[1], 1))
 		for _, pair := range [][]string{{"good.json", "bad.json"}, {"bad.json", "good.json"}} {
 			out, code := o.run(t, append([]string{"compare"}, pair...)...)
-			if code != exitUsage || !strings.Contains(out, "bad.json is damaged") {
+			if code != exitUnmeasured || !strings.Contains(out, "bad.json is damaged") {
 				t.Errorf("%v: exit %d: %s", change, code, out)
 			}
 		}

@@ -257,7 +257,11 @@ func TestProbeGates(t *testing.T) {
 	slow := read
 	slow.PerRun = nil
 	for _, r := range read.PerRun {
-		r.RTT.Mean, r.RTT.Median, *r.RTT.P95 = 10*r.RTT.Mean, 10*r.RTT.Median, 10**r.RTT.P95
+		for _, v := range []*float64{&r.RTT.Mean, &r.RTT.Median, r.RTT.P95, r.RTT.P99, &r.RTT.Max} {
+			if v != nil {
+				*v *= 10
+			}
+		}
 		slow.PerRun, slow.Load.Concurrency = append(slow.PerRun, r), 2
 	}
 	text, _ := json.Marshal(slow)
@@ -266,7 +270,8 @@ func TestProbeGates(t *testing.T) {
 	o.write(t, "earlier.json", `{"url": "http://h/", "runs": 6, "figures": []}`)
 	o.write(t, "newer.json", `{"format": 2, "kind": "probe", "url": "http://h/"}`)
 	one := slow
-	one.PerRun = slow.PerRun[:1]
+	one.PerRun, one.Runs = slow.PerRun[:1], 1
+	one.Requests, one.Failures = one.PerRun[0].Requests, one.PerRun[0].Failures
 	text, _ = json.Marshal(one)
 	o.write(t, "one.json", string(text))
 	for _, c := range []struct {

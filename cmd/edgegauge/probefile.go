@@ -138,6 +138,8 @@ func readProbe(path string) (probeReport, bool, error) {
 	case len(bytes.TrimSpace(text)) == 0:
 		return p, true, exit{exitUnmeasured, fmt.Errorf("%s is empty: the probe that should have written it measured "+
 			"nothing, and reported why; probe again", path)}
+	case err != nil && bytes.Contains(text, []byte(`"probe"`)):
+		return p, true, exit{exitUnmeasured, fmt.Errorf("%s is damaged: %w; probe again", path, err)}
 	case err != nil || p.Kind != "probe" && p.URL == "":
 		return p, true, exit{exitUsage, fmt.Errorf("%s is not what edgegauge probe --json prints; name results "+
 			"directories, or files made by: edgegauge probe URL --json > FILE", path)}
@@ -145,8 +147,8 @@ func readProbe(path string) (probeReport, bool, error) {
 		return p, true, exit{exitUsage,
 			fmt.Errorf("%s has format %d, and this edgegauge reads %d; update edgegauge", path, p.Format, probeFormat)}
 	case !p.possible():
-		return p, true, exit{exitUsage, fmt.Errorf("%s is damaged: its counts are impossible, such as more failures than "+
-			"requests, or it lacks figures of a run; probe again", path)}
+		return p, true, exit{exitUnmeasured, fmt.Errorf("%s is damaged: its figures are impossible, such as more failures "+
+			"than requests or a mean below the minimum, or it lacks figures of a run; probe again", path)}
 	case len(p.PerRun) == 0 && p.answered() == 0 && p.Requests > 0: // of failures alone
 	case len(p.PerRun) == 0:
 		return p, true, exit{exitUsage,
@@ -167,10 +169,17 @@ func readProbeOrNone(path string) (*probeReport, error) {
 	return nil, err
 }
 
-// possible reports whether no count contradicts another, and each run has all of its figures or none.
+// possible reports whether no figure contradicts another, and each run has all of its figures or none.
 func (p probeReport) possible() bool {
 	counts := func(failures, requests int) bool { return 0 <= failures && failures <= requests }
+	var requests, failures int
+	each := true // run says how many it sent
 	for _, r := range p.PerRun {
+		requests, failures, each = requests+r.Requests, failures+r.Failures, each && r.Requests > 0
+		if !r.RTT.possible(r.Requests-r.Failures) || !r.ResponseTime.possible(r.Requests-r.Failures) ||
+			r.RequestBody < 0 || r.ResponseBody != nil && *r.ResponseBody < 0 || r.Answers < 0 || r.Waiting < 0 {
+			return false
+		}
 		if r.Late != nil && !counts(*r.Late, r.Failures) {
 			return false
 		}
@@ -179,7 +188,33 @@ func (p probeReport) possible() bool {
 			return false
 		}
 	}
-	return counts(p.Failures, p.Requests)
+	if len(p.PerRun) > 0 && (each && (requests != p.Requests || failures != p.Failures) ||
+		p.Runs != 0 && p.Runs != len(p.PerRun)) {
+		return false
+	}
+	return counts(p.Failures, p.Requests) && 0 <= p.Confidence && p.Confidence < 1
+}
+
+// possible reports whether these may be the figures of so many answers; 0: nobody knows of how many.
+func (w *within) possible(answers int) bool {
+	if w == nil {
+		return true
+	}
+	const rounded = 1 + 1e-9 // a mean of equal times may be beyond them by rounding
+	inOrder := func(all ...*float64) bool {
+		last := 0.0
+		for _, v := range all {
+			if v != nil && !(*v*rounded >= last) {
+				return false
+			}
+			if v != nil {
+				last = *v
+			}
+		}
+		return true
+	}
+	return w.N >= 1 && (answers == 0 || w.N <= answers) && inOrder(&w.Min, &w.Mean, &w.Max) &&
+		inOrder(&w.Min, &w.Median, w.P95, w.P99, &w.Max) && inOrder(w.SD)
 }
 
 // answered is how many requests were answered.

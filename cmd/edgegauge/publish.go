@@ -260,7 +260,11 @@ func publishable(dir string) (crate.Part, error) {
 			report.QuotedPath(dir)))
 	}
 	if damage := s.Verify(); damage != nil {
-		return refuse(fmt.Errorf("%s: damaged, so it cannot be published: %w", dir, errors.Join(damage...)))
+		how := "damaged"
+		if !slices.ContainsFunc(damage, func(err error) bool { return !errors.Is(err, store.ErrUnread) }) {
+			how = "not readable"
+		}
+		return refuse(fmt.Errorf("%s: %s, so it cannot be published: %w", dir, how, errors.Join(damage...)))
 	}
 	runs, err := s.Runs()
 	if err != nil {

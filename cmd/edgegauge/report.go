@@ -354,6 +354,10 @@ func damaged(r *report.Report, dir string) error {
 	if len(r.Damage) == 0 {
 		return nil
 	}
-	return exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: restore them or measure again",
-		dir, report.DamageText(r.Damage))}
+	cure := "restore them or measure again"
+	if r.Unread {
+		cure = "run the command where they can be read"
+	}
+	return exit{exitUnmeasured, fmt.Errorf("%s: %s; no verdict is based on such figures: %s", dir,
+		report.DamageText(r.Damage), cure)}
 }

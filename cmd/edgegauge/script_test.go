@@ -121,7 +121,7 @@ func sinceBoot() time.Duration {
 
 func firstPath(list string) string { return filepath.SplitList(list)[0] }
 
-// cmdSQL edits a ledger by hand: sql DIR STATEMENT.
+// cmdSQL edits a ledger by hand, and keeps its seal: sql DIR STATEMENT.
 func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sql DIR STATEMENT")
@@ -131,6 +131,7 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	defer db.Close()
 	_, err = db.Exec(args[1])
 	ts.Check(err)
+	ts.Check(store.Reseal(ts.MkAbs(args[0])))
 }
 
 // fleets are benches that fabricate can make: what they are, by name.

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgegauge.example/edgegauge/internal/bench/verdictbench"
+	"edgegauge.example/edgegauge/internal/store"
 )
 
 // opensResults says how each command is given a stranger's results: D is the directory,
@@ -159,7 +160,7 @@ func TestNoCommandHangsOnAStrangersResults(t *testing.T) {
 			db, err := sql.Open("sqlite", filepath.Join(dir, "ledger.sqlite"))
 			if err == nil {
 				_, err = db.Exec(h.sql)
-				err = errors.Join(err, db.Close())
+				err = errors.Join(err, db.Close(), store.Reseal(dir))
 			}
 			if err != nil {
 				t.Fatalf("%s: %v", h.what, err)

@@ -79,7 +79,7 @@ func (n Note) Flags() []string {
 
 // write keeps the note in a results directory.
 func (n Note) write(dir string) error {
-	return store.Replace(filepath.Join(dir, NoteFile), func(w io.Writer) error {
+	return store.PutBeside(dir, NoteFile, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")

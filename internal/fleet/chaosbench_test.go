@@ -292,7 +292,7 @@ func (b *benchEnd) spoil(dir string) error {
 	}
 	defer db.Close()
 	_, err = db.ExecContext(context.Background(), statement)
-	return err
+	return errors.Join(err, store.Reseal(dir))
 }
 
 // start begins a life of the bench's worker.

@@ -99,6 +99,12 @@ var badReports = []struct {
 	}, says: []string{"These results have changed since the lab wrote them; do not trust what follows.",
 		"0001-1-client.parquet"},
 		charts: true},
+	{what: "not readable", make: func(t *testing.T) *Report {
+		r := fakeReport(t, 2, 1, 3)
+		r.Damage, r.Unread = []string{"results/fake/exchanges/0001-1-client.parquet: permission denied"}, true
+		return r
+	}, says: []string{"These results cannot be compared with what the lab wrote; do not trust what follows.",
+		"permission denied"}, charts: true},
 }
 
 func TestPagesOfBadResults(t *testing.T) {

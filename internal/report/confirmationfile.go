@@ -3,11 +3,8 @@ package report
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/stat"
@@ -77,27 +74,23 @@ func (c Confirms) Again() string {
 }
 
 // Begin writes what a results directory will confirm.
-func (c Confirms) Begin(dir string) error { return c.write(filepath.Join(dir, ConfirmingFile)) }
+func (c Confirms) Begin(dir string) error { return c.write(dir, ConfirmingFile) }
 
 // Write writes the file into the results directory of the confirmation, which has ended.
 func (c Confirms) Write(dir string) error {
-	if err := c.write(filepath.Join(dir, ConfirmationFile)); err != nil {
+	if err := c.write(dir, ConfirmationFile); err != nil {
 		return err
 	}
-	err := os.Remove(filepath.Join(dir, ConfirmingFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
+	return store.RemoveBeside(dir, ConfirmingFile)
 }
 
-func (c Confirms) write(file string) error {
+func (c Confirms) write(dir, name string) error {
 	c.Format = confirmationFormat
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	return store.Replace(file, func(w io.Writer) error { // a stranger's directory may have a link there
+	return store.PutBeside(dir, name, func(w io.Writer) error { // a stranger's directory may have a link there
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

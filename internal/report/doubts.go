@@ -80,11 +80,19 @@ func DamageText(damage []string) string {
 	return strings.Join(damage, "; ")
 }
 
+// changed says what Damage comes to.
+func (r *Report) changed() string {
+	if r.Unread {
+		return "cannot be compared with what the lab wrote"
+	}
+	return "have changed since the lab wrote them"
+}
+
 // damage is the warning that stands above everything else.
 func (r *Report) damage() []string {
 	if len(r.Damage) == 0 {
 		return nil
 	}
-	out := []string{"These results have changed since the lab wrote them; do not trust what follows."}
+	out := []string{"These results " + r.changed() + "; do not trust what follows."}
 	return append(out, r.Damage...)
 }

@@ -22,7 +22,7 @@ func (r *Report) published() error {
 	m, series := r.mapping(), r.Series()
 	card := p.Judge(series, m, r.Study.Design.Confidence)
 	if len(r.Damage) > 0 {
-		card.Void("the results have changed since the lab wrote them, so they decide nothing")
+		card.Void("the results " + r.changed() + ", so they decide nothing")
 	}
 	r.Published = &card
 	if missing := p.Missing(series, m); len(missing) > 0 {

@@ -43,6 +43,7 @@ type Report struct {
 	Starved    []Starvation     // sides that waited for a CPU
 	Alarms     []string         // figures that cannot be right as they stand, each with its likely cause and what to try
 	Damage     []string         // how the files differ from what the lab wrote
+	Unread     bool             // that is only that some cannot be read here: nobody knows what they hold
 	LeftOut    []string         // folders of raw files that these results, a copy, do not hold
 	Effects    []Effects        // of the factors, in the order of Panels
 	ShowAnova  bool             // Text says what explains the variation of trials, too
@@ -107,11 +108,7 @@ func (t Treatment) Name() string {
 
 // Read summarizes an open store.
 func Read(s *store.Store) (*Report, error) {
-	var damage []string
-	for _, err := range s.Verify() {
-		damage = append(damage, err.Error())
-	}
-	r, err := read(s, damage, (*Report).readFailed)
+	r, err := read(s, s.Verify(), (*Report).readFailed)
 	if err == nil && len(r.Damage) == 0 {
 		r.Effects = r.effectsOfAll()
 	}
@@ -131,12 +128,17 @@ func ReadPast(s *store.Store) (*Report, error) {
 }
 
 // read looks among all requests of trials, of which some failed, as it is told to.
-func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store)) (*Report, error) {
+func read(s *store.Store, damage []error, amongAll func(*Report, *store.Store)) (*Report, error) {
 	r, err := ReadFigures(s)
 	if err != nil {
 		return nil, err
 	}
-	r.Damage, r.Search = damage, searched(s.Dir())
+	r.Unread = len(damage) > 0
+	for _, err := range damage {
+		r.Damage = append(r.Damage, err.Error())
+		r.Unread = r.Unread && errors.Is(err, store.ErrUnread)
+	}
+	r.Search = searched(s.Dir())
 	r.runtimes(s)
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err

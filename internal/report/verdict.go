@@ -166,7 +166,7 @@ type verdictLine struct {
 // answer is the verdict, each sentence in its two parts.
 func (r *Report) answer() []verdictLine {
 	if len(r.Damage) > 0 {
-		return []verdictLine{{Best: "No answer: these results have changed since the lab wrote them."}}
+		return []verdictLine{{Best: "No answer: these results " + r.changed() + "."}}
 	}
 	var out []verdictLine
 	add := func(all ...string) {

@@ -331,7 +331,8 @@ func (a *Attempt) recordEnd(tx *sql.Tx, state State, reason, log string, results
 	}
 	if _, err := tx.Exec(`UPDATE attempts SET state = ?, ended = ?, reason = nullif(?, ''), log = nullif(?, ''),
 		digest = ? WHERE trial = ? AND attempt = ?`, state, now(), reason, log,
-		digestRows(state, treatment, a.Bench, results, quality), a.Trial, a.Number); err != nil {
+		digestRows(a.s.origin, AttemptID{a.Trial, a.Number}, state, treatment, a.Bench, results, quality), a.Trial,
+		a.Number); err != nil {
 		return err
 	}
 	if was == Interrupted { // the trial is another attempt's by now

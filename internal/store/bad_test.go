@@ -37,6 +37,19 @@ func execSQL(t *testing.T, dir, text string) {
 	}
 }
 
+// fabricate is execSQL by who keeps the seal.
+func fabricate(t *testing.T, dir, text string) {
+	t.Helper()
+	execSQL(t, dir, text)
+	ok(t, Reseal(dir))
+}
+
+// ofFormat1 makes ledgers in a test as they were before seals.
+func ofFormat1(t *testing.T) {
+	newFormat = 1
+	t.Cleanup(func() { newFormat = ledgerFormat })
+}
+
 // Every way results go bad: what Verify, or opening, says of it and advises.
 func TestBadResultsAreNamedWithAdvice(t *testing.T) {
 	parquet := filepath.Join("exchanges", "0002-1-client.parquet")
@@ -96,8 +109,8 @@ func TestBadResultsAreNamedWithAdvice(t *testing.T) {
 			execSQL(t, dir, `UPDATE trials SET position = -1 WHERE id = 1; UPDATE trials SET position = 1 WHERE id = 2;
 				UPDATE trials SET position = 2 WHERE id = 1`)
 		}, ErrEdited, "not those of the plan", true, false},
-		"ledger of format 2": {func(t *testing.T, dir string) { execSQL(t, dir, "PRAGMA user_version = 2") },
-			ErrNewer, "format 2 is newer", false, false},
+		"ledger of format 3": {func(t *testing.T, dir string) { execSQL(t, dir, "PRAGMA user_version = 3") },
+			ErrNewer, "format 3 is newer", false, false},
 		"ledger that is text": {func(t *testing.T, dir string) {
 			ok(t, os.WriteFile(filepath.Join(dir, ledgerFile), []byte(strings.Repeat("not a database ", 50)), 0o644))
 		}, ErrCorrupt, ledgerFile, false, false},

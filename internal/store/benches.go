@@ -181,7 +181,7 @@ func (s *Store) BenchFactsSeen() (map[string][]json.RawMessage, error) {
 func (s *Store) checkBenches(note func(error)) error {
 	records, err := s.benchFacts()
 	for _, r := range records {
-		note(s.checkFile(r.file, r.digest))
+		note(s.checkFile(r.file, r.digest, -1))
 	}
 	return err
 }

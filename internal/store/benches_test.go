@@ -62,7 +62,7 @@ func TestASupersededAttemptDoesNotCount(t *testing.T) {
 		t.Errorf("its raw files: %v", err)
 	}
 	late := must[*Attempt](t)(s.BeginOn(2, Bench{"a", "1"}))
-	execSQL(t, s.Dir(), "UPDATE attempts SET state = 'interrupted' WHERE trial = 2; "+
+	fabricate(t, s.Dir(), "UPDATE attempts SET state = 'interrupted' WHERE trial = 2; "+
 		"UPDATE trials SET state = 'planned' WHERE id = 2")
 	ok(t, must[*Attempt](t)(s.BeginOn(2, Bench{"b", "1"})).Commit(rtts, nil))
 	ok(t, late.Supersede("delivered after its lease", nil))
@@ -113,6 +113,7 @@ func TestBenchesKeepTheirFacts(t *testing.T) {
 
 // Ledgers of before benches are read, and finished on the one bench they know.
 func TestLedgersOlderThanBenchesOpen(t *testing.T) {
+	ofFormat1(t)
 	dir := finished(t)
 	makeOlderThanBenches(t, dir)
 	read := must[*Store](t)(OpenReadOnly(dir))

@@ -25,13 +25,6 @@ const leftOutKey = "left_out"
 // readyFile is what a trial's programs said when they were ready.
 const readyFile = "ready.json"
 
-// besides are the files that commands leave beside results, without a checksum: the answers of a search for a capacity
-// and of a scaling, where a search stands, and which runs a confirmation is of.
-var besides = []string{"capacity.json", "capacity.html", "capacity-search.json", "scaling.json", "confirmation.json"}
-
-// Besides are the files beside results that a copy by Keep has, too, where they are there.
-func Besides() []string { return slices.Clone(besides) }
-
 // RawFolders are the folders of raw files, which a copy by Keep may leave out.
 func RawFolders() []string { return slices.Clone(kinds) }
 
@@ -285,7 +278,7 @@ func (s *Store) keepLedger(path string, raw []string) error {
 	leftOut := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return slices.Contains(raw, kind) })
 	text, err := json.Marshal(append(leftOut, invalidDir, trialsDir))
 	if err == nil {
-		_, err = db.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", leftOutKey, string(text))
+		err = sealed(db, func(tx *sql.Tx) error { return setMeta(tx, leftOutKey, string(text)) })
 	}
 	return errors.Join(err, db.Close())
 }

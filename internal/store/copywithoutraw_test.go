@@ -16,10 +16,12 @@ import (
 func TestKeep(t *testing.T) {
 	s := create(t, 4)
 	for trial := range 4 {
-		ok(t, write(t, s, trial+1, 10).Commit(results, quality))
+		a := write(t, s, trial+1, 10)
+		if trial == 0 {
+			ok(t, a.Keep(readyFile, []byte("{}")))
+		}
+		ok(t, a.Commit(results, quality))
 	}
-	ready := filepath.Join(s.TrialDir(1, 1), readyFile)
-	ok(t, os.WriteFile(ready, []byte("{}"), 0o644))
 	dir := filepath.Join(t.TempDir(), "below", "kept")
 	ok(t, s.Keep(t.Context(), dir))
 	var names []string

@@ -127,7 +127,7 @@ func (s *Store) Accept(x Examined) (State, error) {
 	}
 	err = s.change(func(tx *sql.Tx) error {
 		for _, a := range x.attempts {
-			if err := insertDelivered(tx, o, a, counts); err != nil {
+			if err := s.insertDelivered(tx, o, a, counts); err != nil {
 				return err
 			}
 		}
@@ -194,7 +194,7 @@ func (s *Store) delivered() ([]delivered, error) {
 	return all, s.deliveredFiles(all, at)
 }
 
-func insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
+func (s *Store) insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
 	state, results, reason := a.state, a.results, a.reason
 	if !counts {
 		late := "its block had been reassigned"
@@ -211,7 +211,7 @@ func insertDelivered(tx *sql.Tx, o Order, a delivered, counts bool) error {
 		reason = excluded.reason, log = excluded.log, digest = excluded.digest
 		WHERE bench = excluded.bench AND boot = excluded.boot AND state IN ('running', 'interrupted')`, a.Trial, a.Attempt,
 		state, a.started, a.ended, a.host, a.pid, reason, a.log,
-		digestRows(state, a.treatment, o.Bench, results, a.quality), o.Bench.Name, o.Bench.Boot)
+		digestRows(s.origin, a.AttemptID, state, a.treatment, o.Bench, results, a.quality), o.Bench.Name, o.Bench.Boot)
 	if err != nil {
 		return err
 	}

@@ -55,20 +55,16 @@ func (s *Store) End(unmet string) error {
 	if err != nil {
 		return err
 	}
-	return s.change(func(tx *sql.Tx) error {
-		_, err := tx.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", endingKey, string(text))
-		return err
-	})
+	return s.change(func(tx *sql.Tx) error { return setMeta(tx, endingKey, string(text)) })
 }
 
 // goOn forgets an ending where the study asks for more now.
 func (s *Store) goOn(asksMore bool) error {
-	write := "INSERT OR IGNORE INTO meta VALUES (?, '')" // of an older lab's ledger
-	if asksMore {
-		write = "INSERT OR REPLACE INTO meta VALUES (?, '')"
-	}
 	return s.change(func(tx *sql.Tx) error {
-		_, err := tx.Exec(write, endingKey)
+		if asksMore {
+			return setMeta(tx, endingKey, "")
+		}
+		_, err := tx.Exec("INSERT OR IGNORE INTO meta VALUES (?, '')", endingKey) // of an older lab's ledger
 		return err
 	})
 }
@@ -108,7 +104,7 @@ func noteWork(tx *sql.Tx) error {
 	all[run] = time.Now().UTC()
 	text, err := json.Marshal(all)
 	if err == nil {
-		_, err = tx.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", workedKey, string(text))
+		err = setMeta(tx, workedKey, string(text))
 	}
 	return err
 }

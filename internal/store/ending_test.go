@@ -61,7 +61,7 @@ func TestAbandonedTrialsAreNotLeft(t *testing.T) {
 	if must[bool](t)(s.Left(0)) {
 		t.Error("a trial that was abandoned is left")
 	}
-	execSQL(t, s.Dir(), "DELETE FROM meta WHERE key = 'ending'") // as in an older ledger
+	fabricate(t, s.Dir(), "DELETE FROM meta WHERE key = 'ending'") // as in an older ledger
 	if must[bool](t)(s.Left(0)) || !must[bool](t)(s.Left(1)) {
 		t.Error("abandoned after no retry, and left with one: got otherwise")
 	}
@@ -87,9 +87,10 @@ func TestAShorterPlanEnds(t *testing.T) {
 
 // Ledgers of before endings say nothing of them: what is left, the trials tell.
 func TestLedgersOlderThanEndings(t *testing.T) {
+	ofFormat1(t)
 	s := create(t, 1)
 	ok(t, must[*Attempt](t)(s.Begin(1)).Commit(results, quality))
-	execSQL(t, s.Dir(), "DELETE FROM meta WHERE key = 'ending'")
+	fabricate(t, s.Dir(), "DELETE FROM meta WHERE key = 'ending'")
 	if e := must[*Ending](t)(s.Ending()); e == nil || !e.At.IsZero() || must[bool](t)(s.Left(0)) {
 		t.Errorf("got %+v, want one without a time, and nothing left", e)
 	}
@@ -103,6 +104,7 @@ func TestLedgersOlderThanEndings(t *testing.T) {
 
 // The time that earlier runs worked is counted, not the time between them.
 func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
+	ofFormat1(t)
 	s := create(t, 4)
 	dir := s.Dir()
 	for trial := range 2 {
@@ -118,13 +120,13 @@ func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
 	}
 	s = must[*Store](t)(Open(dir, header(4)))
 	// Run 1: 0 to 30 s, when a trial began in which it was killed; run 2, an hour later, 70 s long.
-	execSQL(t, dir, "DELETE FROM meta WHERE key = 'run_digests';"+
+	fabricate(t, dir, "DELETE FROM meta WHERE key = 'run_digests';"+
 		"UPDATE runs SET started = '"+at(0)+"', host = 'a', pid = 1 WHERE run = 1;"+
 		"UPDATE runs SET started = '"+at(3600)+"', host = 'a', pid = 2 WHERE run = 2;"+
 		"UPDATE attempts SET host = 'a', pid = 1, started = '"+at(10)+"', ended = '"+at(20)+"';"+
 		"UPDATE attempts SET started = '"+at(30)+"', ended = '"+at(3600)+"' WHERE trial = 3;")
 	ok(t, must[*Attempt](t)(s.Begin(3)).Commit(results, quality))
-	execSQL(t, dir, "UPDATE attempts SET host = 'a', pid = 2, started = '"+at(3610)+"', ended = '"+at(3670)+"' "+
+	fabricate(t, dir, "UPDATE attempts SET host = 'a', pid = 2, started = '"+at(3610)+"', ended = '"+at(3670)+"' "+
 		"WHERE attempt = 2")
 	if d := must[time.Duration](t)(s.Spent()); d != 30*time.Second {
 		t.Errorf("run 1: got %v, want 30s", d)
@@ -139,7 +141,7 @@ func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
 		t.Errorf("all attempts that ended took %v, want 10 s twice and a minute", d)
 	}
 	// Of a bench the process is another, and only its clock tells.
-	execSQL(t, dir, "UPDATE attempts SET host = 'b', pid = 7, bench = 'b'")
+	fabricate(t, dir, "UPDATE attempts SET host = 'b', pid = 7, bench = 'b'")
 	if d := must[time.Duration](t)(s.Spent()); d != 100*time.Second {
 		t.Errorf("both runs, on a bench: got %v, want 100s", d)
 	}
@@ -150,6 +152,7 @@ func TestSpentIsTheTimeOfEarlierRuns(t *testing.T) {
 
 // How long runs worked with benches does not depend on the clocks of these.
 func TestSpentWithBenchesOfOtherClocks(t *testing.T) {
+	ofFormat1(t)
 	for _, off := range []time.Duration{-time.Hour, 0, time.Hour} {
 		s := create(t, 4)
 		dir := s.Dir()
@@ -159,10 +162,10 @@ func TestSpentWithBenchesOfOtherClocks(t *testing.T) {
 		}
 		ok(t, s.Close())
 		at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
-		execSQL(t, dir, "UPDATE attempts SET started = '"+at(off-time.Minute)+"', ended = '"+at(off)+"';"+
+		fabricate(t, dir, "UPDATE attempts SET started = '"+at(off-time.Minute)+"', ended = '"+at(off)+"';"+
 			"DELETE FROM meta WHERE key = 'run_digests'; UPDATE runs SET started = '"+at(-10*time.Minute)+"'")
 		s = must[*Store](t)(Open(dir, header(4)))
-		execSQL(t, dir, "UPDATE runs SET started = '"+at(10*time.Hour)+"' WHERE run = 2")
+		fabricate(t, dir, "UPDATE runs SET started = '"+at(10*time.Hour)+"' WHERE run = 2")
 		if d := must[time.Duration](t)(s.Spent()); d < 9*time.Minute || d > 15*time.Minute {
 			t.Errorf("a clock that is %v off: got %v, want some 10 minutes", off, d)
 		}

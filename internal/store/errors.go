@@ -26,7 +26,8 @@ var (
 	ErrDiskFull  = errors.New("disk full")
 	ErrFileLimit = errors.New("limit of file sizes")
 	ErrDenied    = errors.New("no permission to write")
-	ErrNoData    = errors.New("no such data") // absent, not broken
+	ErrUnread    = errors.New("not readable here") // which says nothing of what it holds
+	ErrNoData    = errors.New("no such data")      // absent, not broken
 )
 
 // A problem is an error of a kind above, in words of its own.
@@ -54,6 +55,26 @@ func word(dir string, err error) error { return wordFor(dir, err, func() int64 {
 
 // word asks for as much space as the trials left are likely to fill.
 func (s *Store) word(err error) error { return wordFor(s.dir, err, s.spaceToGo) }
+
+// unread is the error of a file or a folder that this machine or this user cannot read, and word of any other.
+func (s *Store) unread(name string, err error) error {
+	for _, kind := range []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
+		syscall.ESTALE} {
+		if errors.Is(err, kind) {
+			return fail(errors.Join(ErrUnread, err), "%s: %v; it cannot be compared with what the lab wrote: ask its owner to "+
+				"permit reading it, or see the kernel's log (dmesg) for its disk", filepath.Join(s.dir, name), cause(err))
+		}
+	}
+	return s.word(err)
+}
+
+// cause is the error of a file without its name.
+func cause(err error) error {
+	if p := (&fs.PathError{}); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
 
 const unreadableHere = "%s: %v; results cannot be read here: ask their owner to permit it"
 

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -51,11 +52,11 @@ func createLedger(path string, h Header, r Run) error {
 }
 
 func fillLedger(db *sql.DB, h Header, r Run) error {
-	// The number is applicationID: a PRAGMA takes no parameters.
-	if _, err := db.Exec("PRAGMA application_id = 1164199777; PRAGMA user_version = 1"); err != nil {
+	if _, err := db.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID,
+		newFormat)); err != nil {
 		return err
 	}
-	return transact(db, func(tx *sql.Tx) error {
+	return sealed(db, func(tx *sql.Tx) error {
 		if _, err := tx.Exec(schema); err != nil {
 			return err
 		}
@@ -64,7 +65,12 @@ func fillLedger(db *sql.DB, h Header, r Run) error {
 				return err
 			}
 		}
-		for _, kv := range [][2]string{{"format", strconv.Itoa(Format)}, {"created", r.Started.Format(time.RFC3339Nano)},
+		if newFormat >= sealedFormat {
+			if err := setMeta(tx, sealKey, seal{}.String()); err != nil {
+				return err
+			}
+		}
+		for _, kv := range [][2]string{{"format", strconv.Itoa(newFormat)}, {"created", r.Started.Format(time.RFC3339Nano)},
 			{"program", h.Program}, {"first_attempt", strconv.Itoa(max(1, h.First))}, {endingKey, ""}} {
 			if _, err := tx.Exec("INSERT INTO meta VALUES (?, ?)", kv[0], kv[1]); err != nil {
 				return err
@@ -141,28 +147,35 @@ func openAndTry(name string) (*sql.DB, error) {
 //
 //	0  "SQLite format 3\0"    60  user_version    68  application_id    big-endian
 func checkLedgerHeader(path string) error {
+	_, err := formatOf(path)
+	return err
+}
+
+// formatOf is the format of a ledger that this program can read.
+func formatOf(path string) (int64, error) {
 	f, err := kernel.OpenRegular(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	var b [100]byte
 	if _, err := io.ReadFull(f, b[:]); err != nil || !bytes.HasPrefix(b[:], []byte("SQLite format 3\x00")) {
-		return fail(ErrCorrupt, "%s: not a database; restore it from a copy, or run the study into a new directory", path)
+		return 0, fail(ErrCorrupt, "%s: not a database; restore it from a copy, or run the study into a new directory", path)
 	}
 	if id := binary.BigEndian.Uint32(b[68:]); id != applicationID {
-		return fail(ErrForeign,
+		return 0, fail(ErrForeign,
 			"%s: a database, but not edgegauge's (application id %#x); name a directory that edgegauge run wrote", path, id)
 	}
-	return checkFormat(path, int64(binary.BigEndian.Uint32(b[60:])))
+	format := int64(binary.BigEndian.Uint32(b[60:]))
+	return format, checkFormat(path, format, ledgerFormat)
 }
 
-func checkFormat(path string, format int64) error {
+func checkFormat(path string, format, newest int64) error {
 	switch {
-	case format > Format:
+	case format > newest:
 		return fail(ErrNewer,
 			"%s: format %d is newer than this program's %d; install the edgegauge that wrote it, or a later one", path,
-			format, Format)
+			format, newest)
 	case format < 1:
 		return fail(ErrCorrupt, "%s: no format version %d exists; restore it from a copy", path, format)
 	}
@@ -172,11 +185,10 @@ func checkFormat(path string, format int64) error {
 // checkLedger asks SQLite the same again (a log may hold a newer first page)
 // and whether the pages hang together.
 func (s *Store) checkLedger(path string) error {
-	var format int64
-	if err := s.db.QueryRow("PRAGMA user_version").Scan(&format); err != nil {
+	if err := s.db.QueryRow("PRAGMA user_version").Scan(&s.format); err != nil {
 		return err
 	}
-	if err := checkFormat(path, format); err != nil {
+	if err := checkFormat(path, s.format, ledgerFormat); err != nil {
 		return err
 	}
 	if err := s.checkSchema(path); err != nil {
@@ -190,7 +202,12 @@ func (s *Store) checkLedger(path string) error {
 		return fail(ErrCorrupt, "%s: damaged (%s); restore it from a copy, or run the study into a new directory",
 			path, verdict)
 	}
-	return s.checkSizes(path)
+	if err := s.checkSizes(path); err != nil || s.format < sealedFormat {
+		return err
+	}
+	var err error
+	s.origin, err = metaOf(s.db, "created")
+	return err
 }
 
 // dsn names a database file for the driver; pragmas are set on each connection.
@@ -201,20 +218,7 @@ func dsn(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// transact runs f in one transaction, durable when it returns nil.
-func transact(db *sql.DB, f func(*sql.Tx) error) error {
-	tx, err := db.Begin()
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		tx.Rollback()
-		return err
-	}
-	return tx.Commit()
-}
-
-// change is transact for an open store: refused where it is read-only.
+// change is sealed for an open store: refused where it is read-only.
 func (s *Store) change(f func(*sql.Tx) error) error {
 	if s.lock == nil {
 		return fail(ErrLocked, "%s: opened read-only; cannot write", s.dir)
@@ -224,7 +228,7 @@ func (s *Store) change(f func(*sql.Tx) error) error {
 	if s.together != nil {
 		return s.word(f(s.together))
 	}
-	if err := transact(s.db, f); err != nil {
+	if err := sealed(s.db, f); err != nil {
 		return s.word(err)
 	}
 	return s.inPlace()
@@ -247,7 +251,7 @@ func (s *Store) Together(f func() error) error {
 	if s.lock == nil {
 		return fail(ErrLocked, "%s: opened read-only; cannot write", s.dir)
 	}
-	return s.word(transact(s.db, func(tx *sql.Tx) error {
+	return s.word(sealed(s.db, func(tx *sql.Tx) error {
 		s.together = tx
 		defer func() { s.together = nil }()
 		return f()

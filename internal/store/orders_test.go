@@ -285,7 +285,7 @@ func TestExamineRefusesLies(t *testing.T) {
 	edit := func(sql string) func(*testing.T, *Store, Order) string {
 		return func(t *testing.T, s *Store, o Order) string {
 			dir := deliver(t, s, o)
-			execSQL(t, dir, sql)
+			fabricate(t, dir, sql)
 			return dir
 		}
 	}

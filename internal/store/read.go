@@ -28,16 +28,17 @@ func (r *rawFile) Close() error { return r.f.Close() }
 // openRaw opens the file of a trial's valid attempt, or says ErrNoData.
 func (s *Store) openRaw(kind string, trial int, src Source) (*rawFile, error) {
 	var path, digest string
-	err := s.db.QueryRow(`SELECT path, sha256 FROM files f JOIN attempts a USING (trial, attempt)
+	var size int64
+	err := s.db.QueryRow(`SELECT path, sha256, bytes FROM files f JOIN attempts a USING (trial, attempt)
 		WHERE trial = ? AND kind = ? AND side = ? AND instrument = ? AND a.state = 'valid'`,
-		trial, kind, string(src.Side), src.Instrument).Scan(&path, &digest)
+		trial, kind, string(src.Side), src.Instrument).Scan(&path, &digest, &size)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fail(ErrNoData, "trial %d: no %s of %s %s", trial, kind, src.Side, src.Instrument)
 	}
 	if err != nil {
 		return nil, s.word(err)
 	}
-	if err := s.checkFileOnce(path, digest); err != nil {
+	if err := s.checkFileOnce(path, digest, size); err != nil {
 		return nil, err
 	}
 	f, err := kernel.OpenRegular(s.path(path))
@@ -71,7 +72,7 @@ func decodeFile(r io.ReaderAt, size int64, name string) (p *parquet.File, err er
 	if err != nil {
 		return nil, fail(ErrForeign, "%s: a Parquet file, but not edgegauge's; move it elsewhere", name)
 	}
-	return p, checkFormat(name, format)
+	return p, checkFormat(name, format, Format)
 }
 
 // checkFooter refuses a footer longer than its file, for which the library

@@ -111,7 +111,7 @@ func TestOtherReadersFindTheSame(t *testing.T) {
 	for trial := 1.; trial <= 2; trial++ {
 		rows = append(rows, []any{trial, "energy", 2., nil}, []any{trial, "rtt", 1.5, 0.25})
 	}
-	if want := map[string]any{"format": 1., "results": rows,
+	if want := map[string]any{"format": float64(ledgerFormat), "results": rows,
 		"stacks": []any{"a", "b", "a"}}; !reflect.DeepEqual(got["ledger"], want) {
 		t.Errorf("ledger: got %v, want %v", got["ledger"], want)
 	}

@@ -211,9 +211,13 @@ func insertResults(tx *sql.Tx, trial, attempt int, results []Result, quality []Q
 
 // digestRows is the checksum of an attempt: its verdict, its trial's treatment
 // as the ledger has it, its bench, and its rows in any order. By it Verify finds a ledger
-// edited by hand.
-func digestRows(state State, treatment string, on Bench, results []Result, quality []Quality) string {
+// edited by hand. Of a ledger with an origin, it is that of this attempt of these results alone.
+func digestRows(origin string, id AttemptID, state State, treatment string, on Bench, results []Result,
+	quality []Quality) string {
 	lines := []string{"attempt\t" + string(state) + "\t" + treatment}
+	if origin != "" {
+		lines = append(lines, fmt.Sprintf("of\t%q\t%d\t%d", origin, id.Trial, id.Attempt))
+	}
 	if on != (Bench{}) {
 		lines = append(lines, fmt.Sprintf("bench\t%q\t%q", on.Name, on.Boot))
 	}

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -28,9 +27,8 @@ func (s *Store) resume(h Header) error {
 		return cmp.Or(err, fail(ErrChanged, "%s: a copy without raw files, which cannot be continued; run into a new "+
 			"directory", s.dir))
 	}
-	var bad error
-	if err := s.checkRuns(func(err error) { bad = errors.Join(bad, err) }); err != nil || bad != nil {
-		return errors.Join(err, bad)
+	if err := few(s.checkLedgerRows, s.checkRuns); err != nil { // before they say what was measured
+		return err
 	}
 	asksMore, err := s.compareStudy(h)
 	if err != nil {
@@ -39,7 +37,7 @@ func (s *Store) resume(h Header) error {
 	if err := s.completePlanFile(); err != nil {
 		return err
 	}
-	if err := s.sound(); err != nil {
+	if err := few(s.checkRaw, s.checkSearch); err != nil {
 		return err
 	}
 	if err := s.settleInterrupted(); err != nil {

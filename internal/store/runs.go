@@ -191,7 +191,7 @@ func (s *Store) readFacts(name string) (json.RawMessage, error) {
 	if err := json.Unmarshal(b, &text); err != nil {
 		return nil, fail(ErrCorrupt, "%s: not JSON (%v); restore it from a copy", s.path(name), err)
 	}
-	return text.Facts, checkFormat(s.path(name), int64(text.Format))
+	return text.Facts, checkFormat(s.path(name), int64(text.Format), Format)
 }
 
 // Span is when the first valid attempt began and when the last ended; zero if there is none.

@@ -1,4 +1,4 @@
--- The ledger of a results directory, format 1. doc/formats.md says it in prose.
+-- The ledger of a results directory, format 2: tables as in format 1, and a seal. doc/formats.md says it in prose.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE runs (          -- each time a lab opened the directory to run
   run INTEGER PRIMARY KEY, started TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL,

@@ -41,6 +41,7 @@ func TestAStrangersLedgerIsRefused(t *testing.T) {
 // Ledgers of earlier versions open: of before emulated machines, whose results have one method less, and of before
 // results and quality were their own index.
 func TestEarlierLedgersOpen(t *testing.T) {
+	ofFormat1(t)
 	now := schema
 	defer func() { schema = now }()
 	withRowid := strings.ReplaceAll(now, ", WITHOUT ROWID", "")

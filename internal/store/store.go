@@ -20,9 +20,18 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 )
 
-// Format is the version of everything in a results directory: SQLite
-// user_version, Parquet key "edgegauge.format", "format" in JSON.
+// Format is the version of what is in a results directory, but for the ledger: Parquet
+// key "edgegauge.format", "format" in JSON.
 const Format = 1
+
+// ledgerFormat is that of the ledger: SQLite user_version. Ledgers since sealedFormat have
+// a seal, and digests of attempts that tell whose they are.
+const (
+	ledgerFormat = 2
+	sealedFormat = 2
+)
+
+var newFormat = ledgerFormat // of ledgers that are created: tests make earlier ones
 
 // Names in a results directory; doc/formats.md describes each.
 const (
@@ -68,6 +77,8 @@ type Store struct {
 	db         *sql.DB
 	ledger     os.FileInfo // the file that was opened for writing
 	lock       *os.File    // nil when read-only
+	format     int64       // of the ledger
+	origin     string      // of a ledger with a seal: when it was created, which its attempts are bound to
 	benches    bool        // the ledger has columns for benches: older ones have not
 	incomplete bool        // it has a table of lacking trials
 	scratch    string      // a copy of a ledger that could not be opened in place
@@ -76,8 +87,9 @@ type Store struct {
 	mu         sync.Mutex
 	together   *sql.Tx // of Together; else nil
 	verified   map[string]bool
-	answered   sync.Pool // of *answered, of Columns that were closed
-	waiting    *Run      // of a study that had ended: recorded when it measures after all
+	until      <-chan struct{} // files are read until it is closed; nil: to their ends
+	answered   sync.Pool       // of *answered, of Columns that were closed
+	waiting    *Run            // of a study that had ended: recorded when it measures after all
 	// exchangeLayout is made with the first file.
 	exchangeLayout func() (exchangeLayout, error)
 }
@@ -221,6 +233,9 @@ func (s *Store) Place() (string, error) {
 	}
 	return fmt.Sprintf("%s %s %d:%d", id, kernel.BootID(), st.Dev, st.Ino), s.word(err)
 }
+
+// Until ends the reading of files for their checksums once a channel is closed. What was not read is then an error.
+func (s *Store) Until(over <-chan struct{}) { s.until = over }
 
 // Dir is the results directory.
 func (s *Store) Dir() string { return s.dir }

@@ -21,15 +21,15 @@ func (s *Store) edited(name string) error {
 		filepath.Join(s.dir, name))
 }
 
-// checkFile compares a file with the checksum the ledger has.
-func (s *Store) checkFile(name, want string) error {
-	got, err := checksum(s.path(name))
+// checkFile compares a file with the checksum and the size that the ledger has; size -1: it has none, of a text.
+func (s *Store) checkFile(name, want string, size int64) error {
+	got, err := checksum(s.path(name), size, s.until)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(ErrMissing, "%s: missing; restore it from a copy, or run the study into a new directory",
 			filepath.Join(s.dir, name))
 	case err != nil:
-		return s.word(err)
+		return s.unread(name, err)
 	case got != want:
 		return s.edited(name)
 	}
@@ -37,18 +37,18 @@ func (s *Store) checkFile(name, want string) error {
 }
 
 // checkFileOnce is checkFile, remembered: reading six columns hashes once.
-func (s *Store) checkFileOnce(name, want string) error {
+func (s *Store) checkFileOnce(name, want string, size int64) error {
 	s.mu.Lock()
 	done := s.verified[name]
 	s.mu.Unlock()
 	if done {
 		return nil
 	}
-	return s.checkAndRemember(name, want)
+	return s.checkAndRemember(name, want, size)
 }
 
-func (s *Store) checkAndRemember(name, want string) error {
-	err := s.checkFile(name, want)
+func (s *Store) checkAndRemember(name, want string, size int64) error {
+	err := s.checkFile(name, want, size)
 	s.mu.Lock()
 	s.verified[name] = err == nil
 	s.mu.Unlock()
@@ -65,12 +65,12 @@ func (s *Store) checkRuns(note func(error)) error {
 	for _, r := range runs {
 		for name, want := range map[string]string{r.StudyFile: r.studyDigest, r.FactsFile: r.factsSum} {
 			if !seen[name] {
-				note(s.checkFile(name, want))
+				note(s.checkFile(name, want, -1))
 			}
 			seen[name] = true
 		}
 	}
-	return s.checkRunRows(note)
+	return nil
 }
 
 // Verify compares everything a report rests on with what the lab wrote: the
@@ -86,33 +86,49 @@ func (s *Store) Verify() []error {
 	note(s.checkRuns(note))
 	note(s.checkBenches(note))
 	note(s.checkPlan())
-	note(s.checkTrialRows())
-	note(s.checkAttempts())
 	note(s.checkRaw(note))
-	note(s.checkRows(note))
-	note(s.checkLacking(note))
+	note(s.checkLedgerRows(note))
 	for _, kind := range kinds {
 		note(s.checkStrangers(kind, note))
 	}
+	note(s.checkOwnTexts(note))
+	s.checkBeside(note)
 	return found
+}
+
+// checkLedgerRows compares the ledger's own rows: first what tells which are not as the lab wrote them, then the seal,
+// which finds the rest.
+func (s *Store) checkLedgerRows(note func(error)) error {
+	found := false
+	look := func(err error) {
+		found = found || err != nil
+		note(err)
+	}
+	look(s.checkRunRows(look))
+	look(s.checkTrialRows())
+	look(s.checkAttempts())
+	look(s.checkRows(look))
+	look(s.checkLacking(look))
+	if found {
+		return nil
+	}
+	return s.checkSeal()
 }
 
 // mostSaid is how much of what is wrong with results one error says.
 const mostSaid = 3
 
-// sound refuses results whose trials are not what the lab wrote: no verdict would rest on them, nor on what is measured
-// beside them. What a killed lab left behind is set aside later.
-func (s *Store) sound() error {
+// few says what checks find, of much the first.
+func few(checks ...func(note func(error)) error) error {
 	var found []error
 	note := func(err error) {
 		if err != nil {
 			found = append(found, err)
 		}
 	}
-	note(s.checkTrialRows())
-	note(s.checkAttempts())
-	note(s.checkRaw(note))
-	note(s.checkRows(note))
+	for _, check := range checks {
+		note(check(note))
+	}
 	if more := len(found) - mostSaid; more > 0 {
 		found = append(found[:mostSaid], fmt.Errorf("and %d more, which edgegauge report lists", more))
 	}
@@ -124,7 +140,7 @@ func (s *Store) checkPlan() error {
 	if err != nil {
 		return err
 	}
-	err = s.checkFile(planFile, digestOf(want))
+	err = s.checkFile(planFile, digestOf(want), int64(len(want)))
 	if errors.Is(err, ErrEdited) && s.planLags() {
 		return nil
 	}
@@ -149,7 +165,7 @@ func (s *Store) checkRaw(note func(error)) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.db.Query("SELECT path, sha256 FROM files ORDER BY path")
+	rows, err := s.db.Query("SELECT path, sha256, bytes FROM files ORDER BY path")
 	if err != nil {
 		return s.word(err)
 	}
@@ -167,7 +183,7 @@ func (s *Store) checkRaw(note func(error)) error {
 	}
 	for rows.Next() {
 		var f checked
-		if err := rows.Scan(&f.name, &f.want); err != nil {
+		if err := rows.Scan(&f.name, &f.want, &f.size); err != nil {
 			return s.word(err)
 		}
 		if files = append(files, f); len(files) == some {
@@ -178,9 +194,10 @@ func (s *Store) checkRaw(note func(error)) error {
 	return s.word(rows.Err())
 }
 
-// A checked file has a checksum that it should have, and what is wrong with it.
+// A checked file has a checksum and a size that it should have, and what is wrong with it.
 type checked struct {
 	name, want string
+	size       int64
 	err        error
 }
 
@@ -190,7 +207,7 @@ func (s *Store) checkFiles(files []checked) {
 	for range min(len(files), runtime.NumCPU()) {
 		group.Go(func() {
 			for f := range next {
-				f.err = s.checkAndRemember(f.name, f.want)
+				f.err = s.checkAndRemember(f.name, f.want, f.size)
 			}
 		})
 	}
@@ -231,13 +248,14 @@ func (s *Store) checkRows(note func(error)) error {
 		if err := rows.Scan(&trial, &attempt, &treatment, &state, &want, &on.Name, &on.Boot); err != nil {
 			return s.word(err)
 		}
-		quality := noted[AttemptID{trial, attempt}]
+		id := AttemptID{trial, attempt}
+		quality := noted[id]
 		own := results[trial]
 		if state != Valid {
 			own = nil
 		}
-		if want == nil || digestRows(state, treatment, on, own, quality) != *want {
-			edited = append(edited, AttemptID{trial, attempt})
+		if want == nil || digestRows(s.origin, id, state, treatment, on, own, quality) != *want {
+			edited = append(edited, id)
 		}
 	}
 	note(s.editedRows(edited))
@@ -266,7 +284,7 @@ func (s *Store) checkStrangers(kind string, note func(error)) error {
 		return nil // archives keep no empty folder; of one that was not, checkRaw misses each file
 	}
 	if err != nil {
-		return s.word(err)
+		return s.unread(kind, err)
 	}
 	known, err := s.names("SELECT path FROM files")
 	if err != nil {

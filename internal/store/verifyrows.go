@@ -69,7 +69,7 @@ func noteRun(tx *sql.Tx, run int) error {
 	noted[run] = now[run]
 	text, err := json.Marshal(noted)
 	if err == nil {
-		_, err = tx.Exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", runDigestsKey, string(text))
+		err = setMeta(tx, runDigestsKey, string(text))
 	}
 	return err
 }
@@ -143,9 +143,24 @@ func (s *Store) checkAttempts() error {
 		SELECT id FROM trials WHERE state = 'valid' EXCEPT SELECT trial FROM attempts WHERE state = 'valid'
 		UNION SELECT trial FROM (SELECT trial, attempt FROM results UNION SELECT trial, attempt FROM quality UNION
 			SELECT trial, attempt FROM files EXCEPT SELECT trial, attempt FROM attempts))`).Scan(&without)
-	if err != nil || without == 0 {
+	if err != nil {
 		return s.word(err)
+	}
+	if without == 0 {
+		return s.checkStates()
 	}
 	return fail(ErrEdited, "%s: attempts of %s are missing, which were there when the lab wrote it; restore the ledger "+
 		"from a copy", s.path(ledgerFile), plural.Count(without, "trial"))
+}
+
+// checkStates finds trials that are not valid and have a valid attempt.
+func (s *Store) checkStates() error {
+	others := 0
+	err := s.db.QueryRow(`SELECT count(*) FROM trials JOIN attempts ON trial = id
+		WHERE attempts.state = 'valid' AND trials.state <> 'valid'`).Scan(&others)
+	if err != nil || others == 0 {
+		return s.word(err)
+	}
+	return fail(ErrEdited, "%s: the state of %s was changed since the lab wrote it: an attempt is valid, and the trial "+
+		"is not; restore the ledger from a copy", s.path(ledgerFile), plural.Count(others, "trial"))
 }

@@ -9,6 +9,7 @@ import (
 
 // Ledgers of before digests of runs open as before, are gone on with, and know from then on what a run was given.
 func TestLedgersOlderThanRunDigests(t *testing.T) {
+	ofFormat1(t)
 	dir := finished(t)
 	execSQL(t, dir, `DELETE FROM meta WHERE key = 'run_digests'; UPDATE runs SET overrides = '["retries=2"]'`)
 	read := must[*Store](t)(OpenReadOnly(dir))

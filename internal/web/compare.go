@@ -80,7 +80,7 @@ func (s *Server) compare(r *http.Request) (string, any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		h, err := s.reports.of(p, false)
+		h, err := s.reports.of(r.Context(), p, false)
 		if err != nil {
 			return "", nil, err
 		}

@@ -449,7 +449,7 @@ func TestKeptOverridesAreShownBeforeResuming(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(results, "ledger.sqlite"))
 	ok(t, err)
 	_, err = db.Exec(`DELETE FROM meta WHERE key = 'run_digests'; UPDATE runs SET overrides = '["sensor=` + program + `"]'`)
-	ok(t, errors.Join(err, db.Close()))
+	ok(t, errors.Join(err, db.Close(), store.Reseal(results)))
 	s, st, _ := controlled(t, dir)
 	v := visitor{t, s}
 	resume := "/r/" + id(t, s, "run/001") + "/resume/"

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -380,5 +381,48 @@ func TestSlowReadersKeepNobodyWaiting(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("a page is not made, since others are not read")
 		}
+	}
+}
+
+// Pages that read results whole, more of them than there are CPUs, keep no other page waiting; and reading ends when
+// its reader goes.
+func TestReadingWholeKeepsNobodyWaiting(t *testing.T) {
+	s := served(t, Options{Folders: []string{t.TempDir()}})
+	begun := make(chan struct{})
+	ctx, leave := context.WithCancel(t.Context())
+	reading := s.page(func(r *http.Request) (string, any, error) {
+		err := s.aside(r.Context(), func() error {
+			begun <- struct{}{}
+			<-r.Context().Done()
+			return r.Context().Err()
+		})
+		return "", nil, err
+	})
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer leave()
+	ask := func(page http.HandlerFunc, ctx context.Context) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		page(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+		return w
+	}
+	for range cap(s.reading) {
+		all.Go(func() { ask(reading, ctx) })
+		<-begun
+	}
+	all.Go(func() { ask(reading, ctx) }) // it waits for one of them
+	made := make(chan int)
+	go func() {
+		made <- ask(s.page(func(r *http.Request) (string, any, error) {
+			return "fault", faultView{s.frame(r, "x"), "x"}, nil
+		}), t.Context()).Code
+	}()
+	select {
+	case code := <-made:
+		if code != http.StatusOK {
+			t.Errorf("status %d", code)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a page waits until others have read results")
 	}
 }

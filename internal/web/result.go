@@ -2,6 +2,8 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -47,7 +49,7 @@ const mostRows = 2_000_000
 
 // of gives the report of a result: with its raw files if that was asked for, if they
 // are few, or if they have been read already.
-func (c *reports) of(p place, whole bool) (*held, error) {
+func (c *reports) of(ctx context.Context, p place, whole bool) (*held, error) {
 	h := c.known(p, whole)
 	if h != nil && (len(h.Damage) == 0 || time.Since(h.read) < c.faults) {
 		return h, nil
@@ -79,7 +81,7 @@ func (c *reports) of(p place, whole bool) (*held, error) {
 	}
 	e := c.server.index.of([]place{p})[0]
 	h.whole = whole || h.rows <= c.most && !e.running(p)
-	if h.Report, err = c.read(s, h.whole); err != nil {
+	if h.Report, err = c.read(ctx, s, h.whole); err != nil {
 		return nil, unreadable(err)
 	}
 	h.Report.Dir = p.shown()
@@ -102,14 +104,18 @@ func (c *reports) of(p place, whole bool) (*held, error) {
 	return h, nil
 }
 
-func (c *reports) read(s *store.Store, whole bool) (*report.Report, error) {
+// read reads the whole until it is done, or nobody waits for it.
+func (c *reports) read(ctx context.Context, s *store.Store, whole bool) (r *report.Report, err error) {
 	if !whole {
 		return report.ReadUnverified(s)
 	}
-	r, err := report.Read(s)
-	if err == nil {
-		err = r.ReadRaw(s, report.PageTraces)
-	}
+	s.Until(ctx.Done())
+	err = c.server.aside(ctx, func() error {
+		if r, err = report.Read(s); err == nil {
+			err = r.ReadRaw(s, report.PageTraces)
+		}
+		return cmp.Or(ctx.Err(), err)
+	})
 	return r, err
 }
 
@@ -159,7 +165,7 @@ func (s *Server) result(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	h, err := s.reports.of(p, r.URL.Query().Get("whole") != "" || s.static)
+	h, err := s.reports.of(r.Context(), p, r.URL.Query().Get("whole") != "" || s.static)
 	if err != nil {
 		return "", nil, err
 	}

@@ -39,7 +39,7 @@ func (s *Server) trialOf(r *http.Request) (*trialAt, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.reports.of(p, false)
+	h, err := s.reports.of(r.Context(), p, false)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -57,11 +58,15 @@ type Server struct {
 	streams  chan struct{}
 	busy     chan struct{} // as many as are rendered at once
 	readers  chan struct{} // of pages
+	reading  chan struct{} // as many results as are read whole at once
 	patience time.Duration // see slowReader
 }
 
 // How many pages may watch at once, and how many may be read.
 const mostStreams, mostReaders = 64, 64
+
+// mostRead is how many results are read whole at once: others wait, and pages of what is known do not.
+const mostRead = 8
 
 // New opens the folders. Close releases them.
 func New(o Options) (*Server, error) {
@@ -69,7 +74,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("pages that start studies need a token, a testbed and a folder for results")
 	}
 	s := &Server{Options: o, streams: make(chan struct{}, mostStreams), busy: make(chan struct{}, runtime.NumCPU()),
-		readers: make(chan struct{}, mostReaders), patience: slowReader}
+		readers: make(chan struct{}, mostReaders), reading: make(chan struct{}, mostRead), patience: slowReader}
 	for _, path := range o.Folders {
 		f, err := openFolder(path)
 		if err != nil {
@@ -216,7 +221,7 @@ func (s *Server) made(r *http.Request, view func(*http.Request) (string, any, er
 	case <-r.Context().Done():
 		return "", r.Context().Err()
 	}
-	name, v, err := view(r)
+	name, v, err := view(r.WithContext(context.WithValue(r.Context(), slotOf{}, s)))
 	if err != nil {
 		return "", err
 	}
@@ -225,6 +230,24 @@ func (s *Server) made(r *http.Request, view func(*http.Request) (string, any, er
 		err = fault{http.StatusInternalServerError, err.Error()}
 	}
 	return text, err
+}
+
+// slotOf is what the context of a request has while it keeps a slot of its server's busy.
+type slotOf struct{}
+
+// aside runs f, which may read as much as a disk has, while others make their pages.
+func (s *Server) aside(ctx context.Context, f func() error) error {
+	if ctx.Value(slotOf{}) != nil {
+		<-s.busy
+		defer func() { s.busy <- struct{}{} }()
+	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return f()
 }
 
 // refuse says why there is no page.
