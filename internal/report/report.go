@@ -136,6 +136,9 @@ func read(s *store.Store, damage []string, amongAll func(*Report, *store.Store))
 	}
 	r.Damage, r.Search = damage, searched(s.Dir())
 	r.runtimes(s)
+	if err := r.clockSteps(s); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
 	}
