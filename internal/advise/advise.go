@@ -36,6 +36,7 @@ type Series struct {
 	Longer      int     // trials without a value, since they would have had to go on for it
 	Units       bool    // Trials are units of several benches, whose center is their mean
 	Ticks       bool    // a clock or a meter gave the values, with its steps: see stat.Comparison.OfTicks
+	Step        float64 // in Unit, the largest that that clock can have, by all its figures; 0: its values tell it
 	Unseen      float64 // in Unit, by how much all values may be off alike: what a meter does not see
 	Resends     bool    // what is lost is sent again, by the protocol or below it, which may happen beyond these trials
 	// Lost is, by block, the share of the requests that failed in all attempts at its trial, or were of attempts that took

@@ -47,6 +47,7 @@ type Estimate struct {
 	units   bool    // as Series.Units
 	unseen  float64 // as Series.Unseen
 	ticks   bool    // as Series.Ticks
+	step    float64 // as Series.Step
 	exact   bool    // as Series.exact
 
 	punctual *Estimate // of a share of requests that failed, without those that may have been late, where it has waiting
@@ -281,7 +282,7 @@ func figuresOf(all []Series, levels []string, t Term, confidence float64,
 		}
 		f := Estimate{Term: Term{Side: s.Side, Response: t.Response, Figure: t.Figure}, Unit: s.Unit,
 			Center: m.Hiding(s.Unseen), unseen: s.Unseen, Values: xs, Modelled: s.Modelled, Failed: s.Failed,
-			Requests: s.Requests, units: s.Units, ticks: s.Ticks, exact: s.exact()}
+			Requests: s.Requests, units: s.Units, ticks: s.Ticks, step: s.Step, exact: s.exact()}
 		if s.Starved() {
 			f.waiting = s.Waiting
 			if s.Response == "failed_share" {
@@ -414,7 +415,7 @@ func (f Estimate) over(bound, confidence float64) (c stat.Comparison, err error)
 		c, err = stat.DifferenceOfRun(f.Values, bound, confidence)
 	}
 	if err == nil && f.ticks {
-		c = c.OfTicks(f.Values, nil)
+		c = c.OfClock(f.Values, nil, f.step)
 	}
 	return c.Hiding(f.Values, nil, f.unseen, 0), err
 }

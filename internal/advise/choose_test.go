@@ -395,3 +395,24 @@ func TestNextSaysWhichDifferenceItMeans(t *testing.T) {
 		}
 	}
 }
+
+// Of two that are exactly as much there is no difference that waiting for a CPU may explain; of others there may be.
+func TestNothingExplainsNoDifference(t *testing.T) {
+	all := []Series{series("tie1", "rtt", 2, 2.1, 2, 2.1, 2, 2.1), series("tie2", "rtt", 2.1, 2, 2.1, 2, 2.1, 2),
+		series("slow", "rtt", 2.1, 2.2, 2.1, 2.2, 2.1, 2.2)}
+	for i := range all {
+		all[i].Waiting = 0.3
+	}
+	c, err := Choose(all, []Objective{{Term: mustTerm(t, "rtt")}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := c.Candidates[1]; x.Name != "tie2" || !x.Same || !x.waited {
+		t.Fatalf("got %+v", x)
+	}
+	for _, says := range c.Next() {
+		if explains := strings.Contains(says, "may explain the difference"); explains != strings.HasPrefix(says, "slow vs ") {
+			t.Errorf("got %q", says)
+		}
+	}
+}

@@ -150,7 +150,7 @@ func (c *Choice) pairs(all []Series, objective int) (*stat.AllPairs, [][]float64
 	}
 	p, err := stat.NewAllPairs(rows, c.Confidence)
 	if err == nil {
-		p.Measured = slices.ContainsFunc(series, func(s Series) bool { return s.Ticks })
+		p.Measured, p.Step = slices.ContainsFunc(series, func(s Series) bool { return s.Ticks }), stepOf(series)
 		p.Hide(unseen(series))
 	}
 	return p, rows, series, err
@@ -304,7 +304,7 @@ func (c Choice) Next() []string {
 				c.Candidates[0].Name))
 		case math.IsNaN(x.Ratio.Estimate):
 			out = append(out, fmt.Sprintf("%s vs %s: run at least two blocks with both", x.Name, c.Candidates[0].Name))
-		case x.waited:
+		case x.waited && !x.Same: // else there is no difference to explain
 			out = append(out,
 				fmt.Sprintf("%s vs %s: programs waited for a CPU, which may explain the difference; measure again on a "+
 					"quieter machine", x.Name, c.Candidates[0].Name))

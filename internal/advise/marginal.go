@@ -16,9 +16,21 @@ func Marginal(series []Series, factor, a, b string, confidence float64) (stat.Co
 	xs, ys, unseen := marginal(series, factor, a, b)
 	c, err := stat.RatioOfManyBlocks(xs, ys, confidence)
 	if err == nil && slices.ContainsFunc(series, func(s Series) bool { return s.Ticks }) {
-		c = c.OfTicks(xs, ys)
+		c = c.OfClock(xs, ys, stepOf(series))
 	}
 	return c.Hiding(xs, ys, stat.OffOfLog(xs, unseen[0]), stat.OffOfLog(ys, unseen[1])), err
+}
+
+// stepOf is the largest step of the clocks of series; 0: that of one is not known.
+func stepOf(series []Series) float64 {
+	most := 0.0
+	for _, s := range series {
+		if !(s.Step > 0) {
+			return 0
+		}
+		most = max(most, s.Step)
+	}
+	return most
 }
 
 // marginal is the geometric mean in each block that has all strata of both, and by how much the logarithm of each side

@@ -37,6 +37,58 @@ func (r *Report) countFailed(s *store.Store) error {
 	return nil
 }
 
+// clockSteps finds how large the step of the clock of each treatment's programs can be: all that one clock shows are
+// multiples of it, the quickest request of each trial and, of a client, when its last one ended.
+func (r *Report) clockSteps(s *store.Store) error {
+	recorded, err := s.Qualities("span")
+	if err != nil {
+		return err
+	}
+	steps := map[cellKey]int64{} // in ns, by treatment and side: what all that was shown is a multiple of
+	show := func(treatment int, side measure.Side, seconds float64) {
+		k := cellKey{treatment: treatment, side: side}
+		for a, b := steps[k], int64(math.Round(seconds*1e9)); ; a, b = b, a%b {
+			if b == 0 {
+				steps[k] = a
+				break
+			}
+		}
+	}
+	for i, t := range r.valid() {
+		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}] {
+			show(i, measure.Client, q.Value)
+		}
+	}
+	reads := func(c Cell) bool {
+		return c.Unit == "s" && c.Method == store.Measured && c.on == nil && slices.Contains(timed, c.Response)
+	}
+	for _, c := range r.Cells {
+		for _, p := range c.Points {
+			if reads(c) && !math.IsNaN(p.Min) {
+				show(c.Treatment, c.Side, p.Min)
+			}
+		}
+	}
+	for i, c := range r.Cells {
+		if reads(c) {
+			r.Cells[i].step = float64(steps[cellKey{treatment: c.Treatment, side: c.Side}]) * 1e-9
+		}
+	}
+	return nil
+}
+
+// stepOf is the largest step of the clocks of cells; 0: that of one is not known.
+func stepOf(cells []*Cell) float64 {
+	most := 0.0
+	for _, c := range cells {
+		if !(c.step > 0) {
+			return 0
+		}
+		most = max(most, c.step)
+	}
+	return most
+}
+
 // readFailed finds, of the trials of which requests failed, the median and the p95 of each time among all requests:
 // who loses the slow ones is not quick. Those that failed count as the slowest. It reads the exchanges, which a copy
 // may lack.

@@ -35,6 +35,7 @@ func ordersOf(cells []*Cell, value func(*Cell, Point) float64) []benchOrder {
 		for _, a := range cells[i+1:] {
 			o := benchOrder{a: a.Treatment, b: b.Treatment}
 			var differences [][]float64
+			size := 1.0 // or logarithms near 0 would seem known better than they are
 			for _, p := range a.Points {
 				y, ok := of[p.Block]
 				if !ok {
@@ -45,9 +46,10 @@ func ordersOf(cells []*Cell, value func(*Cell, Point) float64) []benchOrder {
 					k = len(o.benches)
 					o.benches, differences = append(o.benches, p.Bench), append(differences, nil)
 				}
-				differences[k] = append(differences[k], value(a, p)-y)
+				x := value(a, p)
+				differences[k], size = append(differences[k], x-y), max(size, math.Abs(x), math.Abs(y))
 			}
-			if found, ok := stat.OrderOfBenches(differences); ok {
+			if found, ok := stat.OrderOfBenches(differences, size); ok {
 				o.BenchOrder = found
 				out = append(out, o)
 			}

@@ -74,7 +74,7 @@ func (k ranking) unveil(i int, best, name string, median stat.Comparison, behind
 			of = " "
 		}
 		parts = append(parts, "the "+v.figure+of+timesAsMuch(x, v.pairs.Log, k.cells[i].Unit))
-		waited = waited && k.waitingExplains(k.cells[i], x)
+		waited = waited && k.waitingExplains(k.cells[i], k.cells[0], x)
 		if slow == "" && v.pairs.Log && math.Max(x.Estimate, 1/x.Estimate) >= 1+skewFrom &&
 			(x.Estimate < median.Lo || x.Estimate > median.Hi) {
 			slow = map[bool]string{true: name, false: best}[x.Estimate > 1]

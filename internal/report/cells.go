@@ -53,6 +53,7 @@ type Cell struct {
 	Waiting    float64       // s its side's threads were ready and had no CPU, in each s of the run; median of trials
 	Warnings   []string
 
+	step    float64    // of the clock of its program, the largest that it can have by all figures; 0: nobody knows
 	noFloor string     // why it is not set against its floor, where requests failed
 	ofAll   bool       // AboveFloor is of medians among all requests, of which some failed
 	lacking int        // trials that have no value of it
@@ -278,8 +279,12 @@ func (c *Cell) ticks() bool {
 func (c *Cell) cluster(means []float64) {
 	k, ok := stat.FindClusters(means)
 	if c.Clustered = ok; ok {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("trials fall into two clusters, %d around %s and %d around %s: read "+
-			"the median, since the mean lies between them", k.NLow, Format(k.Low, c.Unit), k.NHigh, Format(k.High, c.Unit)))
+		read := ": read the median, since the mean lies between them"
+		if x, _ := measure.FindResponse(c.Response); x.Share() { // a median hides what happens in a few trials
+			read = ""
+		}
+		c.Warnings = append(c.Warnings, fmt.Sprintf("trials fall into two clusters, %d around %s and %d around %s%s", k.NLow,
+			Format(k.Low, c.Unit), k.NHigh, Format(k.High, c.Unit), read))
 	}
 }
 

@@ -158,7 +158,7 @@ const warnAt = 0.01
 
 // order warns where a trial's place in its block, or the treatment before it, matters.
 func (e *Effects) order(t stat.Table) {
-	place, before, err := stat.OrderEffects(t)
+	place, before, err := stat.OrderEffects(t, e.Log)
 	if err != nil {
 		return // too few blocks to tell
 	}
@@ -465,7 +465,11 @@ func (c LevelContrast) ratioOf(p Panel) string {
 func (c LevelContrast) perStratum() string {
 	var parts []string
 	for _, s := range c.knownStrata() {
-		parts = append(parts, fmt.Sprintf("%s (%s) at %s", ratioText(s.Estimate), ratioRange(s.Comparison), s.Name()))
+		within := withinStratum(s)
+		if within != "" {
+			within = " (" + within + ")"
+		}
+		parts = append(parts, ratioText(s.Estimate)+within+" at "+s.Name())
 	}
 	if n := len(parts); n > 4 {
 		parts = append(parts[:2:2], append([]string{"…"}, parts[n-2:]...)...)

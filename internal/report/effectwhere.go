@@ -47,9 +47,22 @@ func strataText(all []advise.Stratum) string {
 		if i == mostNames {
 			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), len(all)-mostNames)
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s, %s)", s.Name(), ratioText(s.Estimate), ratioRange(s.Comparison)))
+		within := withinStratum(s)
+		if within != "" {
+			within = ", " + within
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s%s)", s.Name(), ratioText(s.Estimate), within))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// withinStratum is the interval of a stratum's ratio; empty where its blocks have no spread. The answer may have the
+// same two treatments with an interval, which rests on how all pairs spread.
+func withinStratum(s advise.Stratum) string {
+	if s.Lo == s.Hi {
+		return ""
+	}
+	return ratioRange(s.Comparison)
 }
 
 // whichWhere says at which levels of the other factors a level is the better one, at which the other one is, and where

@@ -110,3 +110,43 @@ func TestSentencesDecideNothingThatWaitingMayExplain(t *testing.T) {
 		t.Errorf("got %s, want %s", got, all)
 	}
 }
+
+// A ratio that has no spread stands in strata without an interval: the answer has the same two treatments with one, of
+// all pairs, and a ratio has one interval.
+func TestStrataWithoutSpreadHaveNoInterval(t *testing.T) {
+	const file = "study: s\nservice: monitor\nfactors: {stack: [rest, soap], security: [none, tls]}\n" +
+		"responses: [message_size]\ndesign: {replications: 6}\n"
+	w := exactly(nil)
+	w.exact = func(at map[string]string, block int) []store.Result {
+		v := map[string]float64{"rest none": 200, "rest tls": 300, "soap none": 954, "soap tls": 700}[at["stack"]+" "+
+			at["security"]]
+		if at["security"] == "tls" {
+			v += float64(block * 7 % 5 * len(at["stack"]+"x") / (1 + block%2))
+		}
+		return []store.Result{{Side: measure.Client, Response: "message_size", Unit: "B", N: 100, Mean: v, Median: v, P95: v,
+			Min: v, Max: v, Method: store.Measured}}
+	}
+	var text strings.Builder
+	r := reportOf(t, w.write(t, file))
+	if err := r.Markdown(&text); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, e := range r.Effects {
+		for _, c := range e.Levels {
+			for _, s := range c.Strata {
+				if s.Lo < s.Hi {
+					continue
+				}
+				found++
+				if says := c.perStratum() + strataText(c.Strata); strings.Contains(says, "no spread") ||
+					!strings.Contains(says, ratioText(s.Estimate)) || strings.Contains(says, "()") {
+					t.Errorf("got %q", says)
+				}
+			}
+		}
+	}
+	if found == 0 || strings.Contains(text.String(), "(no spread) at ") {
+		t.Errorf("%d strata have no spread:\n%s", found, text.String())
+	}
+}

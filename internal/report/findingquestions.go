@@ -303,6 +303,7 @@ func (q openQuestion) Pareto(x, y, factor, filter string, without ...string) (st
 		return "", fmt.Errorf("%s: no treatment of a factor %s has %q: %w", q.Name, factor, filter, errNotKept)
 	}
 	var points []paretoPoint
+	var of [2][]*Cell
 	level := ""
 	for _, row := range names {
 		if matches(row, without) {
@@ -315,13 +316,28 @@ func (q openQuestion) Pareto(x, y, factor, filter string, without ...string) (st
 		}
 		if c != nil {
 			points = append(points, paretoPoint{name: row, x: c[0].Mean, y: c[1].Mean})
+			of[0], of[1] = append(of[0], q.byMean(c[0])), append(of[1], q.byMean(c[1]))
 		}
 	}
-	onFront(points)
+	confidence := q.Parts[0].Study.Design.Confidence
+	onFront(points, shownLower(of[0], nil, confidence), shownLower(of[1], nil, confidence))
 	name := q.Name + "-pareto-" + strings.NewReplacer(" ", "-", "%", "").Replace(filter)
 	picture := paretoPicture(name, level, words(x), words(y)+" (mean)", points)
 	*q.files = append(*q.files, File{name + ".svg", picture.File})
 	return fmt.Sprintf("![%s](%s.svg)", markdownText(picture.Says), name), nil
+}
+
+// byMean is a cell of which the mean is compared, with blocks of its own part of the results: those of two do not pair.
+func (q openQuestion) byMean(c *Cell) *Cell {
+	out, part := *c, slices.Index(q.Parts, q.partOf(c))
+	out.ByMedian = false
+	for _, points := range []*[]Point{&out.Points, &out.units} {
+		*points = slices.Clone(*points)
+		for i := range *points {
+			(*points)[i].Block = (*points)[i].Block*len(q.Parts) + part
+		}
+	}
+	return &out
 }
 
 // Figure draws one response of one side, as a file beside the page for each part.

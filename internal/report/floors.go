@@ -131,7 +131,7 @@ func ratioBy(value func(*Cell, Point) float64, a, b *Cell, confidence float64) (
 	}
 	x, err := how(xs, ys, confidence)
 	if err == nil && a.ticks() {
-		x = x.OfTicks(xs, ys)
+		x = x.OfClock(xs, ys, stepOf([]*Cell{a, b}))
 	}
 	if err == nil {
 		x = x.Hiding(xs, ys, a.Unseen, b.Unseen)

@@ -79,6 +79,11 @@ func (r *Report) flat(p Panel) flatTable {
 	for i, text := range notes.texts {
 		t.Notes = append(t.Notes, list(notes.whom[i], 4)+": "+text)
 	}
+	for _, e := range r.Effects {
+		if e.Panel == p {
+			t.Notes = append(t.Notes, e.Warnings...)
+		}
+	}
 	return t
 }
 

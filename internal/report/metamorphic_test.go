@@ -10,6 +10,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A ran is a treatment of which each block from the first on gave one RTT.
@@ -35,6 +36,10 @@ func reportOfRan(t *testing.T, all ...ran) *Report {
 			t.Fatal(err)
 		}
 		r.Cells = append(r.Cells, c)
+	}
+	r.Facts.Placement = map[string]study.Pin{} // results of today
+	if err := r.chooseHeadlines(); err != nil {
+		t.Fatal(err)
 	}
 	return r
 }

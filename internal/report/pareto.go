@@ -74,6 +74,7 @@ func (r *Report) titleIn(g group, response string) string {
 func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {
 	var out []paretoPoint
 	lost := r.groupLosses(g, y)
+	var of [2][]*Cell
 	for _, i := range g.treatments {
 		a, ok := r.Cell(i, measure.Client, x)
 		b, ok2 := r.Cell(i, measure.Client, y)
@@ -88,32 +89,41 @@ func (r *Report) paretoPoints(g group, x, y string) []paretoPoint {
 			q.name += " (" + percentFailed(share) + " failed)"
 		}
 		out = append(out, q)
+		of[0], of[1] = append(of[0], a), append(of[1], b)
 	}
-	onFront(out)
+	confidence := r.Study.Design.Confidence
+	onFront(out, shownLower(of[0], nil, confidence), shownLower(of[1], lost, confidence))
 	return out
 }
 
 // onFront marks the points of the Pareto front: those that no other is shown to beat. Another beats a point if it is
-// higher in neither figure, and in one of them is lower by more than both intervals: points that noise parts share it.
-func onFront(all []paretoPoint) {
-	lower := func(a, b stat.Summary) bool {
-		_, hi := reach(a)
-		lo, _ := reach(b)
-		return hi < lo
-	}
+// higher in neither figure, and shown to be lower in one of them: points that noise parts share it.
+func onFront(all []paretoPoint, lowerX, lowerY func(i, j int) bool) {
 	for i, p := range all {
-		all[i].front = !slices.ContainsFunc(all, func(o paretoPoint) bool {
-			return o.x.Center <= p.x.Center && o.y.Center <= p.y.Center && (lower(o.x, p.x) || lower(o.y, p.y))
-		})
+		all[i].front = true
+		for j, o := range all {
+			if o.x.Center <= p.x.Center && o.y.Center <= p.y.Center && (lowerX(j, i) || lowerY(j, i)) {
+				all[i].front = false
+			}
+		}
 	}
 }
 
-// reach is an interval, or the figure alone where it has none.
-func reach(s stat.Summary) (lo, hi float64) {
-	if s.Lo < s.Hi {
-		return s.Lo, s.Hi
+// shownLower tells of two cells of one response whether the first is lower beyond doubt, as the answer has it: all
+// pairs at once, and more than waiting for a CPU may explain.
+func shownLower(cells []*Cell, lost *losses, confidence float64) func(i, j int) bool {
+	if len(cells) < 2 {
+		return func(int, int) bool { return false }
 	}
-	return s.Center, s.Center
+	k, err := rankCells(cells, lost, confidence)
+	return func(i, j int) bool {
+		a, b := cells[i], cells[j]
+		if err != nil || a.modelled() != b.modelled() {
+			return false
+		}
+		x, err := k.pairs.Interval(slices.Index(k.cells, a), slices.Index(k.cells, b))
+		return err == nil && x.Hi < x.Even() && !k.waitingExplains(a, b, x)
+	}
 }
 
 // nameIn is a treatment's name without what all of its level have.

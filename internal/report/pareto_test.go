@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ func TestParetoShowsItsFrontAndItsNames(t *testing.T) {
 			"b treatment of which the name is far too long 1 x"}} {
 		points := []paretoPoint{{name: names[0], x: at(100), y: at(1e-3)}, {name: names[1], x: at(100), y: at(1.001e-3)},
 			{name: names[2], x: at(300), y: at(3e-3)}}
-		onFront(points)
+		byCenter(points)
 		text := paretoPicture("pareto-1", "", "wire bytes", "RTT", points).body
 		filled, hollow := strings.LastIndex(text, `class="fig-front"`), strings.LastIndex(text, `class="fig-open"`)
 		if filled < hollow || hollow < 0 {
@@ -44,32 +45,121 @@ func TestParetoShowsItsFrontAndItsNames(t *testing.T) {
 	}
 }
 
-// Points that only noise parts share the front. One is beaten where another is lower by more than both intervals, and
-// in no figure higher.
+// byCenter marks the front of figures that are known for certain.
+func byCenter(points []paretoPoint) {
+	onFront(points, func(i, j int) bool { return points[i].x.Center < points[j].x.Center },
+		func(i, j int) bool { return points[i].y.Center < points[j].y.Center })
+}
+
+// A paretoRan is a treatment with bytes and times of its trials, each in a block of its own.
+type paretoRan struct {
+	bytes, rtts []float64
+	waiting     float64
+}
+
+func reportOfPareto(t *testing.T, all ...paretoRan) *Report {
+	t.Helper()
+	r := &Report{}
+	r.Study.Design.Confidence = 0.95
+	for i, x := range all {
+		n := len(x.rtts)
+		r.Treatments = append(r.Treatments, Treatment{Levels: []string{string(rune('a' + i))}, Floor: -1, Wanted: n,
+			Valid: n})
+		for _, of := range []struct {
+			response, unit string
+			values         []float64
+		}{{"rtt", "s", x.rtts}, {"message_size", "B", x.bytes}} {
+			c := Cell{Treatment: i, Side: measure.Client, Response: of.response, Unit: of.unit, Waiting: x.waiting}
+			for b, v := range of.values {
+				c.Points = append(c.Points, Point{Trial: len(all)*b + i + 1, Block: b + 1, Mean: v, Median: v, P95: v})
+			}
+			if err := c.summarize(0.95); err != nil {
+				t.Fatal(err)
+			}
+			r.Cells = append(r.Cells, c)
+		}
+	}
+	return r
+}
+
+// Points that only noise parts, or waiting for a CPU may, share the front. One is beaten where another is shown to be
+// lower, and in no figure higher.
 func TestParetoFrontLeavesNoiseUndecided(t *testing.T) {
-	sure := func(v float64) stat.Summary { return stat.Summary{Center: v, Lo: math.NaN(), Hi: math.NaN()} }
-	about := func(v, half float64) stat.Summary { return stat.Summary{Center: v, Lo: v - half, Hi: v + half} }
+	about := func(v float64, noise []float64) []float64 {
+		out := make([]float64, len(noise))
+		for i, x := range noise {
+			out[i] = v * (1 + x)
+		}
+		return out
+	}
+	sure := func(v float64) []float64 { return about(v, make([]float64, 8)) }
+	noise := []float64{0.05, -0.04, 0.02, -0.06, 0.03, 0.01, -0.05, 0.04}
+	other := slices.Clone(noise)
+	slices.Reverse(other)
+	wide := []float64{0.3, -0.3, 0.31, -0.3, 0.3, -0.31, 0.3, -0.3}
+	blocks := []float64{0, 1, 2, 4, 8, 0, 1, 2}
 	for _, x := range []struct {
-		name   string
-		points []paretoPoint
-		front  []bool
+		name  string
+		ran   []paretoRan
+		front []bool
 	}{
-		{"as many bytes, times apart by less than their intervals",
-			[]paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(219), y: about(839, 46)}}, []bool{true, true}},
+		{"as many bytes, times apart by less than noise",
+			[]paretoRan{{sure(219), about(838, noise), 0}, {sure(219), about(839, other), 0}}, []bool{true, true}},
 		{"as many bytes, times apart by more",
-			[]paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(219), y: about(1838, 46)}}, []bool{true, false}},
-		{"more bytes, and no quicker", []paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(448), y: about(839, 46)}},
-			[]bool{true, false}},
+			[]paretoRan{{sure(219), about(838, noise), 0}, {sure(219), about(1838, other), 0}}, []bool{true, false}},
+		{"more bytes, and no quicker",
+			[]paretoRan{{sure(219), about(838, noise), 0}, {sure(448), about(839, other), 0}}, []bool{true, false}},
 		{"more bytes, and quicker by noise",
-			[]paretoPoint{{x: sure(219), y: about(838, 46)}, {x: sure(448), y: about(837, 46)}}, []bool{true, true}},
-		{"no intervals", []paretoPoint{{x: sure(1), y: sure(1)}, {x: sure(1), y: sure(1.01)}}, []bool{true, false}},
+			[]paretoRan{{sure(219), about(838, noise), 0}, {sure(448), about(837, other), 0}}, []bool{true, true}},
+		{"one trial each", []paretoRan{{sure(1)[:1], sure(1)[:1], 0}, {sure(1)[:1], sure(1.01)[:1], 0}}, []bool{true, true}},
+		{"apart in each block, far more than blocks are",
+			[]paretoRan{{sure(219), about(838, blocks), 0}, {sure(219), about(900, blocks), 0}}, []bool{true, false}},
+		{"a wide interval, and a narrow one, both apart by noise", []paretoRan{{sure(219), about(838, noise), 0},
+			{sure(219), about(850, other), 0}, {sure(219), about(1000, wide), 0}}, []bool{true, true, true}},
+		{"slower, and waiting may explain it",
+			[]paretoRan{{sure(219), about(838, noise), 0.3}, {sure(219), about(1000, other), 0.3}}, []bool{true, true}},
+		{"slower than waiting may explain",
+			[]paretoRan{{sure(219), about(838, noise), 0.3}, {sure(219), about(8380, other), 0.3}}, []bool{true, false}},
 	} {
-		onFront(x.points)
-		for i, want := range x.front {
-			if x.points[i].front != want {
-				t.Errorf("%s: point %d on the front: %v", x.name, i, !want)
+		r := reportOfPareto(t, x.ran...)
+		for i, p := range r.paretoPoints(r.groups()[0], "message_size", "rtt") {
+			if p.front != x.front[i] {
+				t.Errorf("%s: point %d on the front: %v", x.name, i, p.front)
 			}
 		}
+	}
+}
+
+// Of two treatments with as many bytes, the picture leaves open the one that the answer calls the next, and no other.
+func TestParetoFrontIsThatOfTheAnswer(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(10, 1))
+	open, next := 0, 0
+	for n := range 400 {
+		off, noise := 0.15*rnd.Float64(), 0.1*rnd.Float64()
+		waiting := max(0, rnd.Float64()-0.7)
+		var a, b paretoRan
+		for range 3 + rnd.IntN(8) {
+			a.bytes, b.bytes = append(a.bytes, 219), append(b.bytes, 219)
+			a.rtts = append(a.rtts, 1e-3*math.Exp(noise*rnd.NormFloat64()))
+			b.rtts = append(b.rtts, 1e-3*math.Exp(off+noise*rnd.NormFloat64()))
+		}
+		a.waiting, b.waiting = waiting, waiting
+		r := reportOfPareto(t, a, b)
+		points := r.paretoPoints(r.groups()[0], "message_size", "rtt")
+		says := r.Verdict()[0]
+		beaten, isNext := !points[0].front || !points[1].front, strings.Contains(says, "; next is ")
+		if beaten != isNext {
+			t.Errorf("study %d: one of the two is open: %v; got %q", n, beaten, says)
+		}
+		if beaten {
+			open++
+		}
+		if isNext {
+			next++
+		}
+	}
+	if open < 50 || next > 350 {
+		t.Errorf("of 400 studies %d have one that is beaten, %d one that is next", open, next)
 	}
 }
 
@@ -94,7 +184,7 @@ func TestParetoNamesStandWithinIt(t *testing.T) {
 		if !x.front { // one far above, so that the others are at the bottom
 			points[x.points-1].y.Center = 10
 		}
-		onFront(points)
+		byCenter(points)
 		p := paretoPicture("pareto-1", strings.Repeat("a level of a long name ", 9), "wire bytes", "RTT", points)
 		found := nameInPareto.FindAllStringSubmatch(p.body, -1)
 		if len(found) != x.named || !strings.Contains(p.body, x.which) {

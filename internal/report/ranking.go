@@ -27,7 +27,7 @@ type ranking struct {
 
 func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error) {
 	k := ranking{cells: slices.Clone(cells), more: moreIsBetter(cells[0].Response), losses: lost}
-	k.median = lost.known() || slices.ContainsFunc(cells, func(c *Cell) bool { return c.Clustered || c.ByMedian })
+	k.median = byMedians(cells, lost)
 	slices.SortStableFunc(k.cells, func(a, b *Cell) int {
 		if k.more {
 			a, b = b, a
@@ -76,14 +76,19 @@ func rankCells(cells []*Cell, lost *losses, confidence float64) (ranking, error)
 		for i, c := range k.cells {
 			hidden[i] = c.Unseen
 		}
-		k.pairs.Measured = slices.ContainsFunc(cells, (*Cell).ticks)
+		k.pairs.Measured, k.pairs.Step = slices.ContainsFunc(cells, (*Cell).ticks), stepOf(cells)
 		k.pairs.Hide(hidden)
 		for _, v := range k.veiled {
-			v.pairs.Measured = k.pairs.Measured
+			v.pairs.Measured, v.pairs.Step = k.pairs.Measured, k.pairs.Step
 			v.pairs.Hide(hidden)
 		}
 	}
 	return k, err
+}
+
+// byMedians reports whether cells are ranked by medians: they are shown so, or requests failed.
+func byMedians(cells []*Cell, lost *losses) bool {
+	return lost.known() || slices.ContainsFunc(cells, func(c *Cell) bool { return c.ByMedian })
 }
 
 // overBest is how many times as much the figure of a cell is as that of the best, in the blocks that both have.
@@ -147,7 +152,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 			turned.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 			but = appendSaid(but, fails)
 			continue
-		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, x):
+		case (x.P < 1-k.pairs.Confidence || x.Lo == x.Hi) && k.waitingExplains(c, k.cells[0], x):
 			slowed.add(name+", "+timesAsMuch(x, k.pairs.Log, c.Unit), x)
 		case x.P < 1-k.pairs.Confidence || x.Lo == x.Hi:
 			apart = append(apart, apartness{name, timesAsMuch(x, k.pairs.Log, c.Unit), k.summary(c).Center, x})
@@ -255,11 +260,11 @@ func blocksDisagree(more bool) string {
 // waitingMayExplain is what stands before differences that are no answer, since a busy machine makes such.
 const waitingMayExplain = "; cannot be distinguished from it, since waiting for a CPU may explain the difference: "
 
-// waitingExplains reports whether waiting for a CPU may explain how a cell compares with the best.
-func (k ranking) waitingExplains(c *Cell, x stat.Comparison) bool {
-	wide := advise.Allowance(c.Waiting, k.cells[0].Waiting)
-	if wide > 1 && c.Response == failedShare {
-		return advise.LateExplains(k.rows, k.late, slices.Index(k.cells, c), 0, k.pairs.Confidence)
+// waitingExplains reports whether waiting for a CPU may explain how two cells compare.
+func (k ranking) waitingExplains(a, b *Cell, x stat.Comparison) bool {
+	wide := advise.Allowance(a.Waiting, b.Waiting)
+	if wide > 1 && a.Response == failedShare {
+		return advise.LateExplains(k.rows, k.late, slices.Index(k.cells, a), slices.Index(k.cells, b), k.pairs.Confidence)
 	}
 	return wide > 1 && !(k.pairs.Log && advise.Beyond(x, wide))
 }

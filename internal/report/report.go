@@ -140,6 +140,9 @@ func read(s *store.Store, damage []error, amongAll func(*Report, *store.Store)) 
 	}
 	r.Search = searched(s.Dir())
 	r.runtimes(s)
+	if err := r.clockSteps(s); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(r.doubtPrograms(s), r.doubtBenchPrograms(s)); err != nil {
 		return nil, err
 	}

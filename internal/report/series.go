@@ -53,17 +53,16 @@ func (r *Report) level(name string, wanted func(treatment int) bool) Level {
 	}
 	return Level{name, r.series(wanted), invalid, of, func(side measure.Side, response string) string {
 		var k ranking
-		median := false
 		for i, c := range r.Cells {
 			if wanted(c.Treatment) && c.Response == response && c.Side == side && !r.isFloor(r.Treatments[c.Treatment].Stack) {
-				k.cells, median = append(k.cells, &r.Cells[i]), median || c.ByMedian
+				k.cells = append(k.cells, &r.Cells[i])
 			}
 		}
 		var err error
 		if k.losses, _, err = r.lossesOf(k.cells); err != nil {
 			k.losses = nil
 		}
-		if !median && !k.losses.known() {
+		if !byMedians(k.cells, k.losses) {
 			return ""
 		}
 		return k.medianWhy()
@@ -103,6 +102,7 @@ func (r *Report) series(wanted func(treatment int) bool) []advise.Series {
 		s := advise.Series{Factors: r.Factors, Levels: t.Levels, Stack: t.Stack, Floor: r.isFloor(t.Stack), Side: c.Side,
 			Response: c.Response, Unit: c.Unit, Modelled: c.Method == store.Modelled, Waiting: c.Waiting,
 			Failed: stat.Pooled(t.failed).Of(), Requests: stat.Pooled(t.failed).N, Units: c.on != nil, Ticks: c.ticks(),
+			Step:     c.step,
 			Unseen:   c.Unseen,
 			Resends:  t.setup == nil || !t.setup.SentOnce(),
 			Unsteady: t.drift > 0 && slices.Contains(timed, c.Response)}

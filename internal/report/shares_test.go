@@ -136,7 +136,7 @@ func TestFewestFailedExcusesLateRequestsAlone(t *testing.T) {
 		if err != nil || !(x.Lo > 1) {
 			t.Fatalf("got %+v, %v", x, err)
 		}
-		if got := k.waitingExplains(spiky, x); got != tt.want {
+		if got := k.waitingExplains(spiky, k.cells[0], x); got != tt.want {
 			t.Errorf("%s: waiting explains it: %v", tt.what, got)
 		}
 	}

@@ -44,7 +44,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, line := range r.machines() {
 		wrap(&b, line, "  ")
 	}
-	for _, line := range r.warnings() {
+	for _, line := range slices.Concat(r.warnings(), r.effectWarnings()) {
 		wrap(&b, "! "+line, "  ")
 	}
 	if r.Published != nil {
@@ -144,34 +144,65 @@ func (r *Report) modelledHead(side measure.Side, response string) string {
 
 // warnings are the global ones and, once each, those of the cells, with the figure that they concern.
 func (r *Report) warnings() []string {
-	out := slices.Clone(r.Warnings)
-	type doubt struct {
-		text, of string // of the first figure
-		figures  int
-	}
-	seen := map[string]*doubt{}
-	var order []*doubt
+	var of kinds
 	for _, c := range r.Cells {
 		for _, w := range c.Warnings {
-			if strings.HasPrefix(w, "median: ") || c.Unit == "B" {
-				continue
+			if !strings.HasPrefix(w, "median: ") && c.Unit != "B" {
+				of.add(w, w, fmt.Sprintf("%s of %s at the %s", words(c.Response), r.Treatments[c.Treatment].Name(), c.Side))
 			}
-			kind := aNumber().ReplaceAllString(w, "#") // the same doubt of several figures, each with its own numbers
-			if seen[kind] == nil {
-				seen[kind] = &doubt{text: w, of: fmt.Sprintf("%s of %s at the %s", words(c.Response),
-					r.Treatments[c.Treatment].Name(), c.Side)}
-				order = append(order, seen[kind])
-			}
-			seen[kind].figures++
 		}
 	}
-	for _, d := range order {
+	return append(slices.Clone(r.Warnings), of.lines()...)
+}
+
+// effectWarnings are, once each, those of what factors do, with the figure that they concern.
+func (r *Report) effectWarnings() []string {
+	var of kinds
+	for _, e := range r.Effects {
+		for _, w := range e.Warnings {
+			if e.Unit != "B" {
+				of.add(w, ofPair().ReplaceAllString(w, ""), fmt.Sprintf("%s at the %s", words(e.Response), e.Side))
+			}
+		}
+	}
+	return of.lines()
+}
+
+// kinds are warnings of which each stands once: the same doubt of several figures, each with its own numbers.
+type kinds struct {
+	seen  map[string]*doubt
+	order []*doubt
+}
+
+type doubt struct {
+	text, of string // of the first figure
+	figures  int
+}
+
+func (k *kinds) add(text, kind, of string) {
+	kind = aNumber().ReplaceAllString(kind, "#")
+	if k.seen[kind] == nil {
+		if k.seen == nil {
+			k.seen = map[string]*doubt{}
+		}
+		k.seen[kind] = &doubt{text: text, of: of}
+		k.order = append(k.order, k.seen[kind])
+	}
+	k.seen[kind].figures++
+}
+
+func (k *kinds) lines() []string {
+	var out []string
+	for _, d := range k.order {
 		out = append(out, fmt.Sprintf("%s (%s: %s)", d.text, figures(d.figures), d.of))
 	}
 	return out
 }
 
-var aNumber = lazy.Regexp(`[0-9][0-9.]*`)
+var (
+	aNumber = lazy.Regexp(`[0-9][0-9.]*`)
+	ofPair  = lazy.Regexp(`^.* against [^:]*: `) // which levels a warning is of
+)
 
 func figures(n int) string {
 	if n == 1 {

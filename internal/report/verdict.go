@@ -348,8 +348,9 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 		cells = slices.DeleteFunc(cells, func(c *Cell) bool { return c.lacking > 0 })
 		if len(cells) == 1 {
 			c := cells[0]
-			return verdictLine{fmt.Sprintf("%s: %s, the only one with a figure in each trial, %s%s", head,
-				r.nameIn(g, c.Treatment), Format(c.Mean.Center, c.Unit), between(c.Mean, c.Unit)), r.unranked(g, q) + "."}
+			s := c.Headline()
+			return verdictLine{fmt.Sprintf("%s: %s, the only one with a figure in each trial, %s%s%s", head,
+				r.nameIn(g, c.Treatment), Format(s.Center, c.Unit), inMedian(c), between(s, c.Unit)), r.unranked(g, q) + "."}
 		}
 	}
 	lost, cells, err := r.lossesOf(cells)

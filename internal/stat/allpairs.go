@@ -31,6 +31,7 @@ type AllPairs struct {
 	Log        bool // compared by ratio, since every value is positive; else by difference
 	Measured   bool // values without any spread are those of a clock or a meter: see Comparison.OfTicks
 	Confidence float64
+	Step       float64 // the largest that their clock can have, by all its figures; 0: what is compared tells it
 
 	values [][]float64
 	hidden []float64           // of each treatment: see Hide
@@ -110,7 +111,7 @@ func (p *AllPairs) differences(i, j int) (d []float64, size float64) {
 	if p.Log {
 		size = max(size, 1)
 	}
-	if lo, hi := least(d); hi-lo <= 1e-14*size { // rounding of logarithms, or of values near 1, is no spread
+	if lo, hi := least(d); hi-lo <= roundingOf(size) { // rounding of logarithms, or of values near 1, is no spread
 		for k := range d {
 			d[k] = d[0]
 		}
@@ -214,7 +215,7 @@ func (p *AllPairs) Interval(i, j int) (Comparison, error) {
 	}
 	if ticks {
 		c.paired = true
-		c = c.OfTicks(xs, ys)
+		c = c.OfClock(xs, ys, p.Step)
 	}
 	if p.hidden != nil {
 		c = c.Hiding(xs, ys, p.hidden[i], p.hidden[j])

@@ -245,3 +245,96 @@ func BenchmarkAnalyze(b *testing.B) {
 		}
 	}
 }
+
+// Trials that fall into two kinds, three of each treatment: some treatments have all of theirs of one kind, and vary
+// hardly. Of equals so, and of others, few studies have any contrast that is significant; and where treatments differ,
+// contrasts say so. Before is the share without steadied.
+func TestAnalysisOfFewBlocksHoldsItsLevel(t *testing.T) {
+	bimodal := func(r *rand.Rand) float64 {
+		v := 1 + 0.002*r.NormFloat64()
+		if r.Float64() < 0.3 {
+			v *= 1.4
+		}
+		return v
+	}
+	normal := func(r *rand.Rand) float64 { return math.Exp(0.1 * r.NormFloat64()) }
+	for _, x := range []struct {
+		what               string
+		draw               func(*rand.Rand) float64
+		treatments, blocks int
+		blocked            bool
+		least, most        float64 // of studies with a significant contrast, in %
+		differ             float64 // the first is so many times as much
+	}{
+		{"two kinds", bimodal, 20, 3, true, 0, 6, 1},
+		{"two kinds", bimodal, 10, 3, true, 0, 6, 1},
+		{"two kinds", bimodal, 5, 3, true, 0, 6, 1},
+		{"two kinds", bimodal, 20, 5, true, 0, 6, 1},
+		{"two kinds", bimodal, 20, 3, false, 0, 6, 1},
+		{"normal", normal, 20, 3, true, 0, 6, 1},
+		{"normal", normal, 5, 3, true, 0, 6, 1},
+		{"normal", normal, 5, 4, false, 0, 6, 1},
+		{"normal, twice as much", normal, 5, 5, true, 90, 100, 2},
+	} {
+		const studies = 300
+		r := rand.New(rand.NewPCG(12, uint64(x.treatments*x.blocks)))
+		found, before, best := 0, 0, 0
+		for range studies {
+			table := Table{Response: "y", Factors: []string{"a"}}
+			for b := range x.blocks {
+				for k := range x.treatments {
+					row := Row{Levels: []string{fmt.Sprint(k)}, Y: x.draw(r)}
+					if k == 0 {
+						row.Y *= x.differ
+					}
+					if x.blocked {
+						row.Block = fmt.Sprint(b)
+					}
+					table.Rows = append(table.Rows, row)
+				}
+			}
+			a := must[Analysis](t)(Analyze(table, AnovaOptions{}))
+			var ps []float64
+			for _, c := range a.Contrasts {
+				ps = append(ps, float64(c.P))
+			}
+			if x.blocked && bestDiffers(t, table, x.treatments) {
+				best++
+			}
+			if slices.ContainsFunc(a.Contrasts, func(c Contrast) bool { return c.PHolm < 0.05 }) {
+				found++
+			}
+			if slices.ContainsFunc(Holm(ps), func(p float64) bool { return p < 0.05 }) {
+				before++
+			}
+		}
+		is := 100 * float64(found) / studies
+		t.Logf("%s, %d treatments of %d, blocked %v: %.1f %% of studies have a contrast, before %.1f %%; best apart %.1f %%",
+			x.what, x.treatments, x.blocks, x.blocked, is, 100*float64(before)/studies, 100*float64(best)/studies)
+		if is < x.least || is > x.most {
+			t.Errorf("%s, %d treatments of %d, blocked %v: %.1f %% of studies have a contrast, want %v to %v", x.what,
+				x.treatments, x.blocks, x.blocked, is, x.least, x.most)
+		}
+	}
+}
+
+// bestDiffers reports whether a report would tell any treatment from the best.
+func bestDiffers(t *testing.T, table Table, treatments int) bool {
+	rows := make([][]float64, treatments)
+	for i, r := range table.Rows {
+		rows[i%treatments] = append(rows[i%treatments], r.Y)
+	}
+	best := 0
+	for i := range rows {
+		if meanOf(rows[i]) < meanOf(rows[best]) {
+			best = i
+		}
+	}
+	p := must[*AllPairs](t)(NewAllPairs(rows, 0.95))
+	for i := range rows {
+		if i != best && must[Comparison](t)(p.Interval(i, best)).Lo > 1 {
+			return true
+		}
+	}
+	return false
+}

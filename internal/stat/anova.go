@@ -103,7 +103,7 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 	fit, added := d.fit(terms)
 	a.table(d, terms, kind, t, o.Log, fit, added)
 	a.Effects = d.effects(terms, fit, a.Residual, o.Confidence)
-	a.check(d.residuals(fit, t), t)
+	a.check(d.residuals(fit, t), t, sizeOf(o.Log, t.ys()))
 	return a, nil
 }
 
@@ -112,15 +112,9 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, log bool, all 
 	within := d.within + dot(rest, rest)
 	total := dot(d.y, d.y) + d.within
 	a.Residual = Residual{int(d.n) - 1 - sumOf(added), Number(within)}
-	var scale float64
-	if log {
-		scale = 1
-	}
-	for _, r := range t.Rows {
-		scale = max(scale, math.Abs(r.Y))
-	}
-	noise := 1e-14 * scale * 1e-14 * scale * d.n // rounding, not spread
-	if within <= noise {
+	size := sizeOf(log, t.ys())
+	rounding := func(squares float64) bool { return isRounding(squares, d.n, size) }
+	if rounding(within) {
 		a.Residual.SS = 0
 	}
 	switch {
@@ -151,13 +145,13 @@ func (a *Anova) table(d *design, terms []term, kind int, t Table, log bool, all 
 			ss = d.lastSS(terms, i, kind)
 		}
 		for _, sum := range []*float64{&ss, &sequential} {
-			if *sum <= noise {
+			if rounding(*sum) {
 				*sum = 0
 			}
 		}
 		line := Term{Term: tm.name, DF: tm.df, SS: Number(ss), F: Number(math.NaN()), P: Number(math.NaN()),
 			EtaSquared: Number(ss / total), Variation: Number(sequential / total)}
-		if total <= noise {
+		if rounding(total) {
 			line.SS, line.EtaSquared, line.Variation = 0, Number(math.NaN()), Number(math.NaN())
 		}
 		if mse > 0 {

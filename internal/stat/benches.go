@@ -181,7 +181,7 @@ func (b *Benches) contrast(kind BenchKind, x, y []float64, confidence float64, l
 	if kind == RandomBenches {
 		c.Method = "t over bench means"
 	}
-	if lo, hi := extremes(units); hi-lo <= 1e-14*size {
+	if lo, hi := extremes(units); hi-lo <= roundingOf(size) {
 		v = 0
 	}
 	return c.of(m, math.Sqrt(v/float64(len(units))), float64(b.DF(kind)), confidence), nil
@@ -213,13 +213,14 @@ func (b *Benches) Model(ys [][]float64, confidence float64) BenchModel {
 	benchAndShare, blockAndShare := b.oneWay([][]float64{mean})
 	m.Bench = Number(max(0, benchAndShare-between/float64(k)))
 	m.Block = Number(max(0, blockAndShare-within/float64(k)))
-	m.F, m.DF1, m.DF2 = b.interaction(contrasts, -1)
+	size := sizeOf(true, ys...)
+	m.F, m.DF1, m.DF2 = b.interaction(contrasts, size, -1)
 	m.P = Number(fUpper(float64(m.F), float64(m.DF1), float64(m.DF2)))
 	if !(float64(m.P) < 1-confidence) || len(b.n) < 3 {
 		return m
 	}
 	for i, name := range b.Names {
-		f, d1, d2 := b.interaction(contrasts, i)
+		f, d1, d2 := b.interaction(contrasts, size, i)
 		p := Number(fUpper(float64(f), float64(d1), float64(d2)))
 		if !math.IsNaN(float64(p)) && (m.Driver == "" || p > m.PWithout) { // NaN: the rest have one block each
 			m.Driver, m.PWithout = name, p
@@ -246,9 +247,9 @@ func acrossTreatments(ys [][]float64) (mean []float64, contrasts [][]float64) {
 	return mean, contrasts
 }
 
-// interaction is the F of treatment×bench, from the contrasts of treatments, without one
-// of the benches (-1: with all).
-func (b *Benches) interaction(contrasts [][]float64, without int) (f, df1, df2 Number) {
+// interaction is the F of treatment×bench, from the contrasts of treatments, of values of a size, without one
+// of the benches (-1: with all). NaN: the blocks of each bench differ by rounding alone.
+func (b *Benches) interaction(contrasts [][]float64, size float64, without int) (f, df1, df2 Number) {
 	var between, within, blocks, benches float64
 	for _, c := range contrasts {
 		var all []float64
@@ -273,6 +274,9 @@ func (b *Benches) interaction(contrasts [][]float64, without int) (f, df1, df2 N
 	}
 	rows := float64(len(contrasts))
 	d1, d2 := benches-rows, blocks-benches // over all contrasts
+	if isRounding(within, blocks, size) {
+		within = math.NaN()
+	}
 	return Number(between / d1 / (within / d2)), Number(d1), Number(d2)
 }
 

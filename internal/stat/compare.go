@@ -98,7 +98,7 @@ func paired(a, b []float64, confidence float64, log bool) (Comparison, error) {
 	if log {
 		size = max(size, 1)
 	}
-	if lo, hi := extremes(d); hi-lo <= 1e-14*size {
+	if lo, hi := extremes(d); hi-lo <= roundingOf(size) {
 		v = 0
 	}
 	c := Comparison{N: [2]int{len(a), len(b)}, Method: "paired by block, t interval on differences", log: log,
@@ -238,7 +238,7 @@ func RatioOfPairedMeans(a, b []float64, confidence float64) (Comparison, error) 
 		d[i] = a[i]/ma - b[i]/mb
 	}
 	_, v := moments(d)
-	if lo, hi := extremes(d); hi-lo <= 1e-14*max(1, slices.Max(a)/ma) { // rounding is no spread
+	if lo, hi := extremes(d); hi-lo <= roundingOf(max(1, slices.Max(a)/ma)) { // rounding is no spread
 		v = 0
 	}
 	c := Comparison{N: [2]int{len(a), len(b)}, Method: "ratio of means, paired by block, t on logs by the delta method",
@@ -344,7 +344,7 @@ func One(xs []float64, confidence float64) (Comparison, error) {
 	for _, x := range xs {
 		size = max(size, math.Abs(x))
 	}
-	if lo, hi := extremes(xs); hi-lo <= 1e-14*size {
+	if lo, hi := extremes(xs); hi-lo <= roundingOf(size) {
 		v = 0
 	}
 	c := Comparison{N: [2]int{len(xs), len(xs)}, Method: "one figure per block, t interval on their mean"}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Contrast sets the first of Between against the second: difference is
@@ -15,7 +16,7 @@ type Contrast struct {
 	Ratio      Number               `json:"ratio"`      // of the geometric means
 	RatioCI    Interval             `json:"ratio_ci"`   // interval of Ratio
 	P          Number               `json:"p"`          // two-sided
-	PHolm      Number               `json:"p_holm"`     // P, adjusted for all contrasts by Holm
+	PHolm      Number               `json:"p_holm"`     // P, or that of steadied, adjusted for all contrasts by Holm
 	Method     string               `json:"method"`     // name of the test
 }
 
@@ -34,14 +35,14 @@ func (a *Analysis) contrasts(t Table, groups []treatment, confidence float64) {
 			fmt.Errorf("%w: some values of the response, such as %v, cannot form a ratio: those treatments are compared by "+
 				"difference", ErrSign, lo))
 	}
-	var ps []float64
+	var found []Comparison
 	fewer := 0
 	for i, x := range groups {
 		for j, y := range groups {
 			if j <= i || !compared(i, j) {
 				continue
 			}
-			c, pairs, warnings := contrastOf(x, y, confidence)
+			c, got, pairs, warnings := contrastOf(x, y, confidence)
 			if pairs > 0 && pairs < max(len(x.ys), len(y.ys)) {
 				fewer++
 			}
@@ -50,8 +51,13 @@ func (a *Analysis) contrasts(t Table, groups []treatment, confidence float64) {
 				a.warn(t.name(x)+" against "+t.name(y), w)
 			}
 			a.Contrasts = append(a.Contrasts, c)
-			ps = append(ps, float64(c.P))
+			found = append(found, got)
 		}
+	}
+	ps, steadied := steadied(found)
+	if steadied > 0 {
+		a.warn("contrasts", fmt.Errorf("%d of %d comparisons have fewer than %d replicates and vary less than most such: "+
+			"their variance counts as the median of all such in p_holm", steadied, len(ps), fewestAlone))
 	}
 	if fewer > 0 {
 		a.warn("contrasts", fmt.Errorf("%d of %d comparisons use fewer blocks than were run: only those that both "+
@@ -91,7 +97,7 @@ func (a *Analysis) family(groups []treatment) func(i, j int) bool {
 // contrastOf compares two treatments, paired over the blocks both have (it
 // says how many pairs), else by Welch. What is said of the groups or of the
 // whole table is not said again.
-func contrastOf(x, y treatment, confidence float64) (c Contrast, pairs int, warnings []error) {
+func contrastOf(x, y treatment, confidence float64) (c Contrast, got Comparison, pairs int, warnings []error) {
 	xs, ys, shared := common(x, y)
 	difference, ratio := DifferenceWelch, RatioWelch
 	if shared {
@@ -114,7 +120,48 @@ func contrastOf(x, y treatment, confidence float64) (c Contrast, pairs int, warn
 			warnings = append(warnings, w)
 		}
 	}
-	return c, pairs, warnings
+	if err != nil {
+		got = Comparison{P: math.NaN()}
+	}
+	return c, got, pairs, warnings
+}
+
+// fewestAlone is from how many replicates on a comparison is judged by its own variance alone.
+const fewestAlone = 6
+
+// steadied is the p of each comparison. Of few replicates some look quiet by chance, as where trials fall into two
+// kinds and three of a treatment are of one kind: a variance below the median of all such comparisons' counts as that
+// median. (The lower quartile, which serves more replicates in AllPairs, may be of such pairs itself.) Of how many it
+// did is said, too.
+func steadied(found []Comparison) (ps []float64, of int) {
+	each := func(c Comparison) float64 { // replicates as of pairs
+		if c.paired {
+			return float64(c.N[0])
+		}
+		return 1 / (1/float64(c.N[0]) + 1/float64(c.N[1]))
+	}
+	few := func(c Comparison) bool { return !math.IsNaN(c.P) && min(c.N[0], c.N[1]) < fewestAlone }
+	variances := map[string][]float64{} // by the scale
+	for _, c := range found {
+		if few(c) {
+			variances[c.Method] = append(variances[c.Method], c.se*c.se*each(c))
+		}
+	}
+	for _, all := range variances {
+		slices.Sort(all)
+	}
+	for _, c := range found {
+		p := c.P
+		if few(c) {
+			all := variances[c.Method]
+			if usual := all[(len(all)-1)/2]; c.se*c.se*each(c) < usual {
+				p = tTwoSided(math.Abs(c.center)/math.Sqrt(usual/each(c)), c.DF)
+				of++
+			}
+		}
+		ps = append(ps, p)
+	}
+	return ps, of
 }
 
 // common pairs the values by block; without two common blocks it returns all.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// check looks at the residuals, which stand in row order.
-func (a *Anova) check(residuals []float64, t Table) {
+// check looks at the residuals, which stand in row order, of values of a size.
+func (a *Anova) check(residuals []float64, t Table, size float64) {
 	if a.Residual.DF == 0 || a.Residual.SS == 0 {
 		return
 	}
@@ -28,7 +28,7 @@ func (a *Anova) check(residuals []float64, t Table) {
 	for _, g := range moved.treatments() {
 		groups = append(groups, g.ys)
 	}
-	if got, err := BrownForsythe(groups...); err == nil {
+	if got, err := brownForsythe(size, groups); err == nil {
 		a.Checks = append(a.Checks, got)
 		if got.P < warnAt {
 			a.Warnings = append(a.Warnings,
@@ -38,7 +38,8 @@ func (a *Anova) check(residuals []float64, t Table) {
 	}
 	a.drift("drift of the residuals with the order of the rows", "look at the time course")(trendWithin(residuals, t))
 	if t.Blocked() {
-		a.drift("drift of the blocks' means", "comparisons within blocks hold, the means may not")(Trend(blockMeans(t)))
+		drift := a.drift("drift of the blocks' means", "comparisons within blocks hold, the means may not")
+		drift(trendOf(blockMeans(t), size))
 	}
 }
 
@@ -54,6 +55,16 @@ func (a *Anova) drift(name, advice string) func(Test, error) {
 				name, got.Statistic, got.P, advice))
 		}
 	}
+}
+
+// trendOf is Trend of values that rounding alone may part, as the means of blocks whose values are the same.
+func trendOf(xs []float64, size float64) (Test, error) {
+	if len(xs) > 0 {
+		if lo, hi := extremes(xs); hi-lo <= roundingOf(size) {
+			return Test{}, noSpread(len(xs), xs[0])
+		}
+	}
+	return Trend(xs)
 }
 
 // blockMeans are the means of the complete blocks, in order of appearance.
@@ -72,6 +83,7 @@ func blockMeans(t Table) []float64 {
 	var out []float64
 	for _, b := range order {
 		if len(ys[b]) == most {
+			slices.Sort(ys[b]) // or the same values in another order have another last digit
 			out = append(out, meanOf(ys[b]))
 		}
 	}
@@ -123,10 +135,15 @@ func Normality(xs []float64) (Test, error) {
 // distances from the group's median (Brown & Forsythe 1974). It rejects too
 // seldom in groups of 3 to 6.
 func BrownForsythe(groups ...[]float64) (Test, error) {
+	return brownForsythe(sizeOf(false, groups...), groups)
+}
+
+// brownForsythe is BrownForsythe of what is left of values of a size.
+func brownForsythe(size float64, groups [][]float64) (Test, error) {
 	if len(groups) < 2 {
 		return Test{}, fmt.Errorf("%w: %d groups are too few to compare variances; give at least 2", ErrTooFew, len(groups))
 	}
-	var n, grand, largest float64
+	var n, grand float64
 	away := make([][]float64, len(groups))
 	for i, g := range groups {
 		if err := finite(g); err != nil {
@@ -136,7 +153,6 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 		for _, x := range g {
 			away[i] = append(away[i], math.Abs(x-mid))
 			grand += math.Abs(x - mid)
-			largest = max(largest, math.Abs(x))
 			n++
 		}
 	}
@@ -150,7 +166,7 @@ func BrownForsythe(groups ...[]float64) (Test, error) {
 		}
 	}
 	d1, d2 := float64(len(groups)-1), n-float64(len(groups))
-	if d2 == 0 || within <= 1e-24*largest*largest*n { // rounding is no spread
+	if d2 == 0 || isRounding(within, n, 100*size) {
 		return Test{}, fmt.Errorf("%w: the groups' values are equally far from their medians; equal variance cannot be "+
 			"tested",
 			ErrNoSpread)

@@ -43,7 +43,7 @@ func TestChecksAgreeWithScipy(t *testing.T) {
 func TestOrderEffectsAgreeWithStatsmodels(t *testing.T) {
 	tables := designs(t, "order_designs.csv")
 	for _, r := range oracle(t, "order.csv") {
-		place, before, err := OrderEffects(tables[r["design"]])
+		place, before, err := OrderEffects(tables[r["design"]], false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,11 +52,11 @@ func TestOrderEffectsAgreeWithStatsmodels(t *testing.T) {
 		check(t, r["design"]+", "+r["what"], "p", got.P, r.f(t, "p"))
 	}
 	none := Table{Factors: []string{"a"}, Rows: []Row{{[]string{"p"}, "", 1}, {[]string{"q"}, "", 2}}}
-	if _, _, err := OrderEffects(none); !errors.Is(err, ErrNoData) {
+	if _, _, err := OrderEffects(none, false); !errors.Is(err, ErrNoData) {
 		t.Errorf("without blocks: %v", err)
 	}
 	few := Table{Factors: []string{"a"}, Rows: []Row{{[]string{"p"}, "1", 1}, {[]string{"q"}, "1", 2}}}
-	if _, _, err := OrderEffects(few); !errors.Is(err, ErrTooFew) {
+	if _, _, err := OrderEffects(few, false); !errors.Is(err, ErrTooFew) {
 		t.Errorf("one block: %v", err)
 	}
 }

@@ -24,8 +24,8 @@ func Thirds[T Value](xs []T) (first, last float64, err error) {
 // OrderEffects tests, from a table with blocks whose rows stand in the order
 // they were run, whether a trial's place in its block matters, and whether the
 // treatment run before it does (the first of a block has none). Both are F
-// tests after treatments and blocks.
-func OrderEffects(t Table) (place, before Test, err error) {
+// tests after treatments and blocks. log: the values are logarithms.
+func OrderEffects(t Table, log bool) (place, before Test, err error) {
 	if err := t.check(); err != nil {
 		return Test{}, Test{}, err
 	}
@@ -34,10 +34,10 @@ func OrderEffects(t Table) (place, before Test, err error) {
 			ErrNoData)
 	}
 	placed, followed := t.relabel()
-	if place, err = lastF(placed, "place in the block"); err != nil {
+	if place, err = lastF(placed, log, "place in the block"); err != nil {
 		return Test{}, Test{}, err
 	}
-	before, err = lastF(followed, "treatment run before")
+	before, err = lastF(followed, log, "treatment run before")
 	return place, before, err
 }
 
@@ -59,7 +59,7 @@ func (t Table) relabel() (placed, followed Table) {
 }
 
 // lastF tests the second factor after the first and the blocks.
-func lastF(t Table, name string) (Test, error) {
+func lastF(t Table, log bool, name string) (Test, error) {
 	d := newDesign(t)
 	terms := d.terms(1)
 	if len(terms) == 0 || terms[len(terms)-1].name != "other" {
@@ -69,9 +69,12 @@ func lastF(t Table, name string) (Test, error) {
 	d1, d2 := float64(added[len(added)-1]), d.n-float64(1+sumOf(added))
 	rest := b.rest(d.y)
 	within := d.within + dot(rest, rest)
-	if d1 == 0 || d2 <= 0 || within <= 0 {
+	if d1 == 0 || d2 <= 0 {
 		return Test{}, fmt.Errorf("%s: %w: too few blocks to separate it from the treatments; run more replications",
 			name, ErrTooFew)
+	}
+	if isRounding(within, d.n, sizeOf(log, t.ys())) {
+		return Test{}, fmt.Errorf("%s: %w: treatments and blocks explain all values", name, ErrNoSpread)
 	}
 	f := b.explained(d.y, len(b.q)-int(d1), len(b.q)) / d1 / (within / d2)
 	return Test{Name: name, Statistic: f, P: fUpper(f, d1, d2), Method: "F after treatments and blocks"}, nil

@@ -59,7 +59,7 @@ func BenchmarkOrderEffects(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if _, _, err := OrderEffects(table); err != nil {
+		if _, _, err := OrderEffects(table, false); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -275,11 +275,11 @@ func TestSimulatedFalsePositives(t *testing.T) {
 		{"trend, normal approximation: 40 values, many ties", 4, 6, 0,
 			func(r *rand.Rand) bool { return rejects(Trend(rounded(r, 40))) }, ""},
 		{"place in the block: 4 treatments, 8 blocks", 4, 6, 8000, func(r *rand.Rand) bool {
-			place, _, err := OrderEffects(factorial(r, 2, 2, 8, true, 0))
+			place, _, err := OrderEffects(factorial(r, 2, 2, 8, true, 0), false)
 			return rejects(place, err)
 		}, ""},
 		{"treatment run before: 4 treatments, 8 blocks", 4, 6, 8000, func(r *rand.Rand) bool {
-			_, before, err := OrderEffects(factorial(r, 2, 2, 8, true, 0))
+			_, before, err := OrderEffects(factorial(r, 2, 2, 8, true, 0), false)
 			return rejects(before, err)
 		}, ""},
 		{"stationary, trial by trial: thirds of 10 trials of 300 requests correlated 0.9", 4, 6, 8000,

@@ -17,8 +17,9 @@ type BenchOrder struct {
 	P float64
 }
 
-// OrderOfBenches takes the differences of two treatments, of each block of each bench; false: they have no error.
-func OrderOfBenches(differences [][]float64) (BenchOrder, bool) {
+// OrderOfBenches takes the differences of two treatments, of each block of each bench, of values of a size; false: they
+// have no error.
+func OrderOfBenches(differences [][]float64, size float64) (BenchOrder, bool) {
 	o := BenchOrder{P: 1}
 	var squares, df float64
 	for _, d := range differences {
@@ -31,7 +32,7 @@ func OrderOfBenches(differences [][]float64) (BenchOrder, bool) {
 			squares, df = squares+v*float64(len(d)-1), df+float64(len(d)-1)
 		}
 	}
-	if len(differences) < 2 || !(squares > 0) {
+	if len(differences) < 2 || isRounding(squares, df, size) {
 		return o, false
 	}
 	sd := math.Sqrt(squares / df)

@@ -9,20 +9,20 @@ import (
 // By hand: three blocks on each bench, differences of 1 and -1 with a variance of 0.01, so an error of 0.1/√3 and
 // 4 degrees of freedom; of one sign no order turns.
 func TestOrderOfBenches(t *testing.T) {
-	o, ok := OrderOfBenches([][]float64{{1, 1.1, 0.9}, {-1, -1.1, -0.9}})
+	o, ok := OrderOfBenches([][]float64{{1, 1.1, 0.9}, {-1, -1.1, -0.9}}, 2)
 	want := tUpper(math.Sqrt(3)*10, 4)
 	if !ok || math.Abs(o.P-want) > 1e-12 || o.Above != 0 || o.Below != 1 || o.Least != 1 || o.Most != 0 {
 		t.Errorf("got %+v, %v, want p %g", o, ok, want)
 	}
-	if o, _ = OrderOfBenches([][]float64{{1, 1.1, 0.9}, {-1, -1.1, -0.9}, {3, 3.1, 2.9}}); math.Abs(o.P-2*tUpper(
+	if o, _ = OrderOfBenches([][]float64{{1, 1.1, 0.9}, {-1, -1.1, -0.9}, {3, 3.1, 2.9}}, 4); math.Abs(o.P-2*tUpper(
 		math.Sqrt(3)*10, 6)) > 1e-12 || o.Most != 2 || o.Least != 1 || math.Abs(o.Range-4/(0.1*math.Sqrt(2./3))) > 1e-9 {
 		t.Errorf("three benches: got %+v", o)
 	}
-	if o, ok = OrderOfBenches([][]float64{{1, 1.1, 0.9}, {3, 3.1, 2.9}}); !ok || o.P < 0.9 {
+	if o, ok = OrderOfBenches([][]float64{{1, 1.1, 0.9}, {3, 3.1, 2.9}}, 4); !ok || o.P < 0.9 {
 		t.Errorf("both are above 0: got %+v", o)
 	}
 	for _, none := range [][][]float64{{{1}, {-1}}, {{1, 2}}, {{1, 2}, {}}, {{1, 1}, {2, 2}}, nil} {
-		if o, ok := OrderOfBenches(none); ok {
+		if o, ok := OrderOfBenches(none, 4); ok {
 			t.Errorf("%v has no error: got %+v", none, o)
 		}
 	}
@@ -50,7 +50,7 @@ func TestOrdersTurnSeldomByChance(t *testing.T) {
 				}
 				all = append(all, own)
 			}
-			if o, ok := OrderOfBenches(all); !ok {
+			if o, ok := OrderOfBenches(all, 4); !ok {
 				t.Fatal("no error")
 			} else if o.P < 0.05 {
 				turns++
