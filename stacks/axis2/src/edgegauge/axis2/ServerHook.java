@@ -7,7 +7,7 @@ import org.apache.axis2.context.MessageContext;
 
 /** The server's side of the hooks but for where a message comes from; {@link Receiver} adds the binding. */
 abstract class ServerHook implements Hooks.Side {
-  private final ServerLog log;
+  volatile ServerLog log;
 
   ServerHook(ServerLog log) {
     this.log = log;
@@ -28,11 +28,12 @@ abstract class ServerHook implements Hooks.Side {
       out.write(message);
       return;
     }
-    log.sending();
+    ServerLog to = log;
+    to.sending();
     try {
       out.write(message);
     } finally {
-      log.sent(Exchange.mine());
+      to.sent(Exchange.mine());
     }
   }
 }

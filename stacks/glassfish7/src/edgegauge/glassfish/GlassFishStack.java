@@ -24,6 +24,7 @@ public final class GlassFishStack extends Stack {
 
   private GlassFish server; // kept for whoever asks again
   private int port;
+  private String deployed; // the war, and whether it has hooks
 
   public GlassFishStack() {
     super(new String[] {"soap11", "soap12", "text", "protobuf", "xml"}, new String[] {"none"}, new String[] {"http"});
@@ -38,13 +39,21 @@ public final class GlassFishStack extends Stack {
     Hosted.services = services;
     Hosted.log = log;
     Clock.server(setup.hooks ? log : null);
+    String wanted = war(setup) + setup.hooks;
     if (server == null) start(setup);
-    else server.getDeployer().undeploy("services");
+    if (wanted.equals(deployed) && Hosted.application != null) Hosted.application.serve();
+    else deploy(setup);
+    deployed = wanted;
+    return "http://" + setup.urlHost() + ":" + port + path(setup);
+  }
+
+  private void deploy(Setup setup) throws Exception {
+    Hosted.application = null;
+    if (deployed != null) server.getDeployer().undeploy("services");
     File war = new File("build/wars/" + war(setup) + ".war");
     // Subtle: a deployment that fails throws nothing.
     if (server.getDeployer().deploy(war, "--contextroot=" + context(setup), "--name=services", "--force=true") == null)
       throw new IllegalStateException("GlassFish did not deploy " + war + "; see its log above");
-    return "http://" + setup.urlHost() + ":" + port + path(setup);
   }
 
   private void start(Setup setup) throws Exception {

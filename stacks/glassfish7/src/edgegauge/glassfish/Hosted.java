@@ -9,6 +9,12 @@ public final class Hosted {
   public static volatile Setup setup;
   public static volatile Services services;
   public static volatile ServerLog log;
+  public static volatile Application application; // null: it cannot
+
+  /** An application that serves on, for another setup, services and log, without being deployed again. */
+  public interface Application {
+    void serve() throws Exception;
+  }
 
   private Hosted() {}
 }

@@ -13,6 +13,7 @@ import org.apache.axiom.om.OMException;
 import org.apache.axis2.AxisFault;
 import org.apache.axis2.context.ConfigurationContext;
 import org.apache.axis2.context.MessageContext;
+import org.apache.axis2.engine.AxisConfiguration;
 import org.apache.axis2.transport.http.AxisServlet;
 
 /** Axis2's own servlet, with the service that ../axis2 has, and its hooks. */
@@ -29,9 +30,16 @@ public final class WarServlet extends AxisServlet {
   @Override protected ConfigurationContext initConfigContext(ServletConfig config) throws ServletException {
     temporary(config.getServletContext());
     ConfigurationContext context = super.initConfigContext(config);
+    AxisConfiguration axis2 = context.getAxisConfiguration();
     try {
-      context.getAxisConfiguration().addService(Binding.service(Hosted.setup, Hosted.services));
-      if (Hosted.setup.hooks) Hooks.install(context.getAxisConfiguration(), new WarHook(Hosted.log));
+      axis2.addService(Binding.service(Hosted.setup, Hosted.services));
+      WarHook hook = new WarHook(Hosted.log);
+      if (Hosted.setup.hooks) Hooks.install(axis2, hook);
+      Hosted.application = () -> { // all of Axis2 is in this war: to deploy it takes longer than all that it is asked
+        axis2.removeServiceGroup("Services");
+        axis2.addService(Binding.service(Hosted.setup, Hosted.services));
+        hook.log = Hosted.log;
+      };
     } catch (Exception e) {
       throw new ServletException(e);
     }
