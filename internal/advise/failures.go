@@ -89,9 +89,10 @@ func welchAbove(new, old []stat.Share) float64 {
 	return p
 }
 
-// judgeFailures gives each its verdict, as sharedHolm shares the error. Units, of which above has the p of a rise in one
-// treatment, and all requests must tell of one. Where programs waited for a CPU, so must those that failed otherwise
-// than for want of an answer in time, beside all that failed before; only all of the requests prove anything else.
+// judgeFailures gives each its verdict, as sharedHolm shares the error. Units, of which above has the p of a rise in
+// one treatment, and all requests must tell of one. Where programs waited for a CPU, so must those that failed
+// otherwise than for want of an answer in time, beside all that failed before; only all of the requests prove anything
+// else.
 func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above func(new, old []stat.Share) float64,
 	confidence float64) []Failures {
 	p := [4][]float64{} // of units and requests, and the same of those that no wait explains
@@ -136,8 +137,8 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above f
 	return all
 }
 
-// rise is the p of a rise by units, and by requests; certain: without those that waiting for a CPU may have made late. Of
-// several treatments units are not asked where requests do not tell at the level alpha, since nothing is said then.
+// rise is the p of a rise by units, and by requests; certain: without those that waiting for a CPU may have made late.
+// Of several treatments units are not asked where requests do not tell at the level alpha, since nothing is said then.
 func (f Failures) rise(old, new []Attempts, certain bool, above func(new, old []stat.Share) float64,
 	alpha float64) (units, requests float64) {
 	var before, now [][]stat.Share

@@ -98,8 +98,8 @@ func TestLossesTogether(t *testing.T) {
 		{"devices of each do not recover once", of(8, 0, 1, 0), "8 treatments together: devices recovered in 16 of 24 " +
 			"trials (before: in 24 of 24): chance does not explain it (p 0.016, exact Cochran-Mantel-Haenszel test)"},
 		{"an attempt of each fails", of(8, 0, 0, 8), "8 treatments together: 8 of 32 attempts failed for what the programs " +
-			"did, in 8 of 24 trials (before: 0 of 24, in 0 of 24 trials); the first: it crashed: chance does not explain it (p " +
-			"0.016, exact Cochran-Mantel-Haenszel test of the trials)"},
+			"did, in 8 of 24 trials (before: 0 of 24, in 0 of 24 trials); the first: it crashed: chance does not explain it " +
+			"(p 0.016, exact Cochran-Mantel-Haenszel test of the trials)"},
 	} {
 		c := Comparison{Lost: Losses(of(8, 0, 0, 0), tt.new, 0.95)}
 		if last := c.Lost[len(c.Lost)-1]; len(c.Lost) != 9 || c.Verdict() != stat.Confirmed || last.String() != tt.says ||
@@ -156,7 +156,8 @@ func TestFailuresOfAllTreatmentsTogether(t *testing.T) {
 			equal    bool
 			least    float64
 		}{
-			{"equal, alone, 0.2 %", alone(0.002), alone(0.002), true, 0}, {"equal, alone, 5 %", alone(0.05), alone(0.05), true, 0},
+			{"equal, alone, 0.2 %", alone(0.002), alone(0.002), true, 0},
+			{"equal, alone, 5 %", alone(0.05), alone(0.05), true, 0},
 			{"equal, together", together(0.3), together(0.3), true, 0}, {"equal, treatments differ", uneven, uneven, true, 0},
 			{"0 to 1 %", alone(0), alone(0.01), false, 0.8}, {"3 to 5 %", alone(0.03), alone(0.05), false, 0.5},
 		} {

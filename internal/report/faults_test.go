@@ -88,8 +88,8 @@ func TestRetriedTrialsOfACompare(t *testing.T) {
 	}
 }
 
-// A version that aborts at some of its starts in each of many treatments is worse in every format, though no treatment by
-// itself has trials enough to tell.
+// A version that aborts at some of its starts in each of many treatments is worse in every format, though no treatment
+// by itself has trials enough to tell.
 func TestFailedAttemptsOfAllTreatments(t *testing.T) {
 	const file = "study: s\nservice: echo\nfactors: {stack: [a, b, c, d, e, f, g, h]}\nrequests: 100\n" +
 		"design: {replications: 3, seed: 1}\nresponses: [rtt]\n"

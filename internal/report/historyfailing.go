@@ -59,13 +59,13 @@ func (h History) beginnings() []Beginning {
 	var out []Beginning
 	for _, x := range history.Rises(len(h.Runs), requests, anew) {
 		a, b := h.requests(x.Base, x.From), h.requests(x.From, x.To)
-		out = append(out, Beginning{x, "failed requests", fmt.Sprintf("from %s on, more requests fail: %s up to %s, %s before"+
-			"%s: chance does not explain it (p %.2g over all points and looks, by trials)", h.Runs[x.From].Dir, failedOf(b),
-			h.Runs[x.To-1].Dir, failedOf(a), h.until(x), x.P)})
+		out = append(out, Beginning{x, "failed requests", fmt.Sprintf("from %s on, more requests fail: %s up to %s, %s "+
+			"before%s: chance does not explain it (p %.2g over all points and looks, by trials)", h.Runs[x.From].Dir,
+			failedOf(b), h.Runs[x.To-1].Dir, failedOf(a), h.until(x), x.P)})
 	}
 	for _, x := range history.Rises(len(h.Runs), attempts, anew) {
-		out = append(out, Beginning{x, "failed attempts", fmt.Sprintf("from %s on, attempts fail in more trials: in %d of %s "+
-			"up to %s, in %d of %d before%s: chance does not explain it (p %.2g over all points and looks, by trials)",
+		out = append(out, Beginning{x, "failed attempts", fmt.Sprintf("from %s on, attempts fail in more trials: in %d of "+
+			"%s up to %s, in %d of %d before%s: chance does not explain it (p %.2g over all points and looks, by trials)",
 			h.Runs[x.From].Dir, x.Since.Hits, plural.Count(x.Since.N, "trial"), h.Runs[x.To-1].Dir, x.Before.Hits, x.Before.N,
 			h.until(x), x.P)})
 	}

@@ -102,7 +102,7 @@ func TestHistorySaysWhereItBegan(t *testing.T) {
 		{"requests", "....xxxxxx", "..........", "; more requests fail from 2026-11-30 04:00 on", []string{
 			"! failed requests: from run4 on, more requests fail: "}},
 		{"attempts", "......", "...xxx", "; more attempts fail from 2026-11-30 03:00 on", []string{
-			"! failed attempts: from run3 on, attempts fail in more trials: in 18 of 36 trials up to run5, in 0 of 36 before: "}},
+			"! failed attempts: from run3 on, attempts fail in more trials: in 18 of 36 trials up to run5, in 0 of 36 bef"}},
 		{"and no more", "............", "...xxx......", "", []string{"! failed attempts: from run3 on, ",
 			", and fewer again from run6 on: chance does not explain it"}},
 		{"one odd run", "........", "..x.....", "", nil},

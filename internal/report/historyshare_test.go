@@ -42,8 +42,8 @@ func sharesOfRuns(t *testing.T, r *rand.Rand, runs int, share func(run int) floa
 	return h
 }
 
-// A share that is 0 has a point, and its steps are found on its own scale; of equal histories no more have a suspect than
-// of other figures.
+// A share that is 0 has a point, and its steps are found on its own scale; of equal histories no more have a suspect
+// than of other figures.
 func TestAShareThatBeginsWith0(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 5))
 	step := sharesOfRuns(t, r, 12, func(run int) float64 { return map[bool]float64{true: 0.1}[run >= 7] })

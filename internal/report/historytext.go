@@ -450,8 +450,8 @@ func (h History) JSON(w io.Writer) error {
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {
-		s := series{j.Treatment, string(j.Side), j.Response, j.OfAll, j.Linear, j.Unit, stat.Number(j.Between), j.Why, []point{},
-			[]level{}, []mark{}, nil}
+		s := series{j.Treatment, string(j.Side), j.Response, j.OfAll, j.Linear, j.Unit, stat.Number(j.Between), j.Why,
+			[]point{}, []level{}, []mark{}, nil}
 		confirmed := func(c history.Confirmation) confirmation {
 			return confirmation{string(c.Verdict), c.Dir, c.Blocks, stat.Number(c.Ratio.Estimate),
 				stat.Interval{c.Ratio.Lo, c.Ratio.Hi}}

@@ -9,8 +9,8 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// A loadSetting is what no version of a program decides: the load, and the place where it is borne. A version may
-// have other stacks, options and memory, what these speak (encoding, security, transport) and the URL where it runs. How
+// A loadSetting is what no version of a program decides: the load, and the place where it is borne. A version may have
+// other stacks, options and memory, what these speak (encoding, security, transport) and the URL where it runs. How
 // often the same is asked, and what is recorded, makes no other load either.
 type loadSetting struct{ key, value string }
 
@@ -48,8 +48,8 @@ func said[T any](v T) string {
 	return string(text)
 }
 
-// LoadDifferences say how two results are of different studies, of different loads, or of different places, treatment by
-// treatment, whoever set it: a difference of their figures is then none of two versions. Nil: they are not.
+// LoadDifferences say how two results are of different studies, of different loads, or of different places, treatment
+// by treatment, whoever set it: a difference of their figures is then none of two versions. Nil: they are not.
 func LoadDifferences(old, new *Report) []string {
 	var out []string
 	add := func(what, a, b string) {

@@ -9,8 +9,8 @@ import (
 	"edgegauge.example/edgegauge/internal/study"
 )
 
-// Results of another load, place or study are not two versions, whoever says so, be it a level of a factor; how often was
-// measured is no difference, and what a version may be is none.
+// Results of another load, place or study are not two versions, whoever says so, be it a level of a factor; how often
+// was measured is no difference, and what a version may be is none.
 func TestLoadDifferences(t *testing.T) {
 	value := func(_ map[string]string, side measure.Side, response string) (float64, float64) {
 		if response == "rtt" && side == measure.Client {

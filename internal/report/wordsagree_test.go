@@ -12,7 +12,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// drawnAttempts are those of treatments of which trials are lost, attempts fail, and requests fail, as often as it says.
+// drawnAttempts are those of treatments of which trials are lost, attempts fail, and requests fail, as often as it
+// says.
 func drawnAttempts(r *rand.Rand, treatments int, lost, faults, failed float64) []advise.Attempts {
 	hits := func(n int, p float64) (k int) {
 		for range n {

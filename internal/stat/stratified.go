@@ -62,9 +62,9 @@ func convolved(a, b []float64) []float64 {
 const enoughDeals = 500
 
 // PermutedWithin is the one-sided p of a permutation test of units within strata: the probability that the mean share
-// of the new units exceeds that of the old ones by as much as it does, summed over the strata, each in its own standard
-// deviations, if the units of each are dealt to its two sides at random. It holds however the hits of one unit depend on
-// each other. Deals are drawn, and no more than tell p (Besag and Clifford 1991).
+// of the new units exceeds that of the old ones by as much as it does, summed over the strata, each in its own
+// standard deviations, if the units of each are dealt to its two sides at random. It holds however the hits of one
+// unit depend on each other. Deals are drawn, and no more than tell p (Besag and Clifford 1991).
 func PermutedWithin(new, old [][]Share) float64 {
 	type stratum struct {
 		scores []float64

@@ -449,7 +449,8 @@ func TestComparedLoadsGiveNoVerdict(t *testing.T) {
 		t.Error("no verdict on equal loads")
 	}
 	for name, study := range map[string]string{"low": "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 9}]}\n",
-		"high": "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 90}]}\n", "named": "study: other\nconcurrency: 1\n"} {
+		"high":  "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 90}]}\n",
+		"named": "study: other\nconcurrency: 1\n"} {
 		kept, plan, err := fabricated.Create(filepath.Join(dir, name), []byte(study+"service: echo\nstack: rest-json\n"+
 			"requests: 20\ndesign: {replications: 3}\n"))
 		ok(t, err)

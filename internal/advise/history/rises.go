@@ -33,8 +33,9 @@ const (
 
 // Rises are where trials began to have it. Treatments are strata, trials the units. The runs up to each are looked at,
 // as they were when it was the newest, and split at each point: looks share the level by 6/π²/n², so that what is
-// found once stays. A fall is found alike, and what comes after it is beside the lower level. Runs that begin anew, as on
-// another machine, are not beside those before. Counts are those of the runs from one to another, which is excluded.
+// found once stays. A fall is found alike, and what comes after it is beside the lower level. Runs that begin anew, as
+// on another machine, are not beside those before. Counts are those of the runs from one to another, which is
+// excluded.
 func Rises(runs int, counts func(from, to int) [][]Count, anew func(run int) bool) []Rise {
 	var out []Rise
 	base := 0
@@ -120,8 +121,8 @@ func worthATest(new, old []stat.Share) bool {
 	return above > 0 && above*above > least*least*variance
 }
 
-// Failing counts trials of a treatment of which more requests failed than of the median trial: a trial's requests may fail
-// together, so it counts once. Shares are by run; late are those of the requests that had no answer in time, by
+// Failing counts trials of a treatment of which more requests failed than of the median trial: a trial's requests may
+// fail together, so it counts once. Shares are by run; late are those of the requests that had no answer in time, by
 // run; nil: nobody knows. Waited says in which runs programs waited for a CPU.
 func Failing(shares [][]stat.Share, late [][]int, waited []bool) []Count {
 	var all []float64

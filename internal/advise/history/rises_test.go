@@ -12,7 +12,7 @@ import (
 func never(int) bool { return false }
 
 // trialsOf are runs of so many treatments and trials, of 30 requests each, of which share fails, run by run.
-func trialsOf(r *rand.Rand, treatments, trials int, share func(run int) float64, runs int) func(from, to int) [][]Count {
+func trialsOf(r *rand.Rand, treatments, trials int, share func(int) float64, runs int) func(from, to int) [][]Count {
 	var all [][][]stat.Share
 	for range treatments {
 		shares := make([][]stat.Share, runs)
@@ -107,9 +107,9 @@ func TestRises(t *testing.T) {
 	}
 }
 
-// Of equal histories of 5, 20 and 100 runs, looked at after each run, at most the level has a rise, whether requests fail
-// alone or a trial's together; where runs differ from day to day, they are told apart by no more than the second level.
-// A rise of 1 in 30 requests that stays is found, at its run or next to it.
+// Of equal histories of 5, 20 and 100 runs, looked at after each run, at most the level has a rise, whether requests
+// fail alone or a trial's together; where runs differ from day to day, they are told apart by no more than the second
+// level. A rise of 1 in 30 requests that stays is found, at its run or next to it.
 func TestRisesOfEquals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a simulation")
