@@ -33,8 +33,8 @@ func TestCompareRefusesOtherLoads(t *testing.T) {
 		{"compare small large", exitUsage, "small and large are of different loads, and not of two versions under one: n: 5 " +
 			"before, 5000 now; measure both alike, or compare them all the same with --other-load"},
 		{"compare small large --other-load", exitDone, "the set-up differs: n: 5 before, 5000 now"},
-		{"compare few many", exitUsage, "few and many are of different loads, and not of two versions under one: n of high: " +
-			"9 before, 900 now"},
+		{"compare few many", exitUsage, "few and many are of different loads, and not of two versions under one: n of " +
+			"high: 9 before, 900 now"},
 		{"compare few many --other-load", exitDone, "the settings of high, or their defaults, differ"},
 		{"compare small far", exitUsage, "link: not set before, delay=40ms now"},
 		{"compare small --other-load", exitUsage, "--other-load is for two results or probes; leave it out"},
