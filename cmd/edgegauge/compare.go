@@ -115,7 +115,7 @@ func (f *compareFlags) declare(c *cobra.Command) {
 	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or "+
 		"that more requests failed")
 	c.Flags().BoolVar(&f.otherURL, "other-url", false, "compare probes of different URLs")
-	c.Flags().BoolVar(&f.otherLoad, "other-load", false, "compare results of different studies or loads")
+	c.Flags().BoolVar(&f.otherLoad, "other-load", false, "compare results of different studies, loads or places")
 	c.Flags().BoolVar(&f.all, "all", false, "also show figures that are equal or undecided")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file")

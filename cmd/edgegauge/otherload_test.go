@@ -12,8 +12,11 @@ import (
 func TestCompareRefusesOtherLoads(t *testing.T) {
 	t.Parallel()
 	o := newOwn(t)
-	for name, n := range map[string]string{"small": "5", "large": "5000", "same": "5"} {
-		kept, plan, err := fabricated.Create(filepath.Join(o.dir, name), []byte("study: s\nservice: echo\nstack: a\nn: "+n+
+	const levels = "\nfactors: {way: [{name: low, n: 5}, {name: high, n: "
+	for name, n := range map[string]string{"small": "\nn: 5", "large": "\nn: 5000", "same": "\nn: 5",
+		"few":  levels + "9}]}",
+		"many": levels + "900}]}", "far": "\nn: 5\nlink: delay=40ms"} {
+		kept, plan, err := fabricated.Create(filepath.Join(o.dir, name), []byte("study: s\nservice: echo\nstack: a"+n+
 			"\nrequests: 20\ndesign: {replications: 3, seed: 1}\nresponses: [rtt]\n"))
 		ok(t, err)
 		for _, trial := range plan.Trials {
@@ -30,6 +33,10 @@ func TestCompareRefusesOtherLoads(t *testing.T) {
 		{"compare small large", exitUsage, "small and large are of different loads, and not of two versions under one: n: 5 " +
 			"before, 5000 now; measure both alike, or compare them all the same with --other-load"},
 		{"compare small large --other-load", exitDone, "the set-up differs: n: 5 before, 5000 now"},
+		{"compare few many", exitUsage, "few and many are of different loads, and not of two versions under one: n of " +
+			"high: 9 before, 900 now"},
+		{"compare few many --other-load", exitDone, "the settings of high, or their defaults, differ"},
+		{"compare small far", exitUsage, "link: not set before, delay=40ms now"},
 		{"compare small --other-load", exitUsage, "--other-load is for two results or probes; leave it out"},
 	} {
 		out, code := o.run(t, strings.Fields(tt.line)...)

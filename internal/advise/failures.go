@@ -18,6 +18,8 @@ type Failures struct {
 	Verdict stat.Verdict
 	P       float64 // two-sided, of the test that Test names
 	Test    string
+	// Together says that they are of so many treatments, of which none may show what all do; 0: of one.
+	Together int
 
 	trials bool // they are of trials, not of runs of a probe
 	starve bool // programs waited for a CPU
@@ -40,15 +42,17 @@ func JudgeFailures(old, new Attempts, confidence float64) Failures {
 			return min(1, 2*stat.PermutedMore(new, old))
 		}
 	}
-	return judgeFailures([]Failures{f}, []Attempts{old}, []Attempts{new}, above, confidence)[0]
+	each := func(int) (a, b []Attempts) { return []Attempts{old}, []Attempts{new} }
+	return judgeFailures([]Failures{f}, each, above, confidence)[0]
 }
 
 // FailuresOfTrials judges whether a larger share of the requests of a treatment failed than before, floors aside, where
 // some failed. Requests of a trial may fail together, so trials are what counts, a share each (Welch's t, as
-// stat.MeansBeyond has it), Holm over the treatments.
+// stat.MeansBeyond has it), Holm over the treatments. Behind them stand all treatments together, where these tell more
+// than chance.
 func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 	var out []Failures
-	var before, now []Attempts
+	var before, now, allBefore, allNow []Attempts
 	for _, b := range new {
 		i := slices.IndexFunc(old, b.Same)
 		if i < 0 || b.Floor {
@@ -57,12 +61,26 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 		a := old[i]
 		f := Failures{Treatment: b.Name, Levels: b.Levels, Old: stat.Pooled(a.Failed), New: stat.Pooled(b.Failed),
 			trials: true, Test: "Welch's t of the trials' shares"}
-		if f.Old.N == 0 || f.New.N == 0 || f.Old.Hits+f.New.Hits == 0 {
+		if f.Old.N == 0 || f.New.N == 0 {
 			continue
 		}
-		out, before, now = append(out, f), append(before, a), append(now, b)
+		allBefore, allNow = append(allBefore, a), append(allNow, b)
+		if f.Old.Hits+f.New.Hits > 0 {
+			out, before, now = append(out, f), append(before, a), append(now, b)
+		}
 	}
-	return judgeFailures(out, before, now, welchAbove, confidence)
+	n := len(out)
+	if f, ok := failuresTogether(allBefore, allNow); ok {
+		out = append(out, f)
+	}
+	each := func(i int) (old, new []Attempts) {
+		if i == n {
+			return allBefore, allNow
+		}
+		return before[i : i+1], now[i : i+1]
+	}
+	out = judgeFailures(out, each, welchAbove, confidence)
+	return slices.DeleteFunc(out, func(f Failures) bool { return f.Together > 0 && f.Verdict == stat.Contradicted })
 }
 
 // welchAbove is the p of the answer that the mean of new shares is above that of the old ones.
@@ -71,27 +89,32 @@ func welchAbove(new, old []stat.Share) float64 {
 	return p
 }
 
-// judgeFailures gives each its verdict, Holm over all. Units, of which above has the p of a rise, and all requests must
-// tell of one. Where programs waited for a CPU, so must those that failed otherwise than for want of an answer in time,
-// beside all that failed before; only all of the requests prove anything else.
-func judgeFailures(all []Failures, old, new []Attempts, above func(new, old []stat.Share) float64,
+// judgeFailures gives each its verdict, as sharedHolm shares the error. Units, of which above has the p of a rise in
+// one treatment, and all requests must tell of one. Where programs waited for a CPU, so must those that failed
+// otherwise than for want of an answer in time, beside all that failed before; only all of the requests prove anything
+// else.
+func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above func(new, old []stat.Share) float64,
 	confidence float64) []Failures {
 	p := [4][]float64{} // of units and requests, and the same of those that no wait explains
+	together := len(all)
 	for i := range all {
 		f := &all[i]
-		f.starve = Allowance(old[i].Waiting, new[i].Waiting) > 1
-		f.untold = f.starve && new[i].Late == nil
-		for k, of := range [2][]stat.Share{new[i].Failed, new[i].least(f.starve)} {
-			units, requests := 1.0, 1.0
-			if total := stat.Pooled(of); total.Of() > f.Old.Of() {
-				units = above(of, old[i].Failed)
-				requests = min(1, 2*stat.FisherMore(total.Hits, total.N, f.Old.Hits, f.Old.N))
+		old, new := of(i)
+		if f.Together > 0 {
+			together = i
+		}
+		for k := range new {
+			if Allowance(old[k].Waiting, new[k].Waiting) > 1 {
+				f.starve, f.untold = true, f.untold || new[k].Late == nil
 			}
+		}
+		for k := range 2 {
+			units, requests := f.rise(old, new, k == 1, above, 1-confidence)
 			p[2*k], p[2*k+1] = append(p[2*k], units), append(p[2*k+1], requests)
 		}
 	}
 	for k := range p {
-		p[k] = stat.Holm(p[k])
+		p[k] = sharedHolm(p[k][:together], p[k][together:])
 	}
 	alpha := 1 - confidence
 	for i := range all {
@@ -112,6 +135,29 @@ func judgeFailures(all []Failures, old, new []Attempts, above func(new, old []st
 		}
 	}
 	return all
+}
+
+// rise is the p of a rise by units, and by requests; certain: without those that waiting for a CPU may have made late.
+// Of several treatments units are not asked where requests do not tell at the level alpha, since nothing is said then.
+func (f Failures) rise(old, new []Attempts, certain bool, above func(new, old []stat.Share) float64,
+	alpha float64) (units, requests float64) {
+	var before, now [][]stat.Share
+	var totals sides
+	for k := range new {
+		of := new[k].least(certain && Allowance(old[k].Waiting, new[k].Waiting) > 1)
+		before, now = append(before, old[k].Failed), append(now, of)
+		totals.add(stat.Pooled(of), stat.Pooled(old[k].Failed))
+	}
+	switch {
+	case stat.Pooled(totals.new).Of() <= f.Old.Of():
+		return 1, 1
+	case f.Together == 0:
+		return above(now[0], before[0]), totals.p()
+	}
+	if requests = totals.p(); requests >= alpha {
+		return 1, requests
+	}
+	return permutedWithin(now, before), requests
 }
 
 // least are the shares of requests that failed without those that waiting for a CPU may have made late, where programs
@@ -148,6 +194,20 @@ func (c Comparison) Failing() Failures {
 	return Failures{}
 }
 
+// Word is the change by itself: worse, undecided where chance or a wait may explain a rise, good where there is none.
+func (f Failures) Word() string {
+	switch {
+	case f.Verdict == stat.Confirmed:
+		return worseWord
+	case !f.Rose():
+		return goodWord
+	}
+	return undecidedWord
+}
+
+// Rose reports whether a larger share failed than before, by chance or not.
+func (f Failures) Rose() bool { return f.Test != "" }
+
 // Units are what the shares are of: runs or trials.
 func (f Failures) Units() string {
 	if f.trials {
@@ -183,11 +243,11 @@ func (f Failures) String() string {
 		text = f.Treatment + ": " + text
 	}
 	switch {
-	case f.Test == "":
+	case !f.Rose():
 		return text
-	case f.New.Hits == f.New.N:
+	case f.New.Hits == f.New.N && f.Verdict == stat.Confirmed:
 		return text + ": no request is answered any more"
-	case f.fell && f.Old.Hits == f.Old.N:
+	case f.fell && f.Old.Hits == f.Old.N && f.Verdict == stat.Confirmed:
 		return text + ": no request was answered then"
 	}
 	means := "chance may explain it"

@@ -41,27 +41,28 @@ func retried(old, new Attempts) (l Loss, ok bool) {
 		Tried: [2]stat.Share{old.tried(), new.tried()}, Why: new.Faults.First}
 	l.p = fisherMore(new.Faults.Trials, l.New[1], old.Faults.Trials, l.Old[1])
 	if Allowance(old.Waiting, new.Waiting) > 1 { // only what waiting does not cause proves anything
-		p := fisherMore(new.Faults.InTime, l.New[1], old.Faults.InTime, l.Old[1])
+		p := fisherMore(new.Faults.InTime, l.New[1], old.Faults.Trials, l.Old[1])
 		l.p, l.waited = p, p > l.p
 	}
 	return l, true
 }
 
-// byAttempts is the p of their rise if attempts failed independently of each other.
+// byAttempts is the p of their rise if attempts failed independently of each other; NaN: the loss is none of attempts.
 func (l Loss) byAttempts() float64 {
+	switch {
+	case !l.Retried:
+		return math.NaN()
+	case l.Together > 0:
+		return l.strata.tried.p()
+	}
 	return fisherMore(l.Tried[1].Hits, l.Tried[1].N, l.Tried[0].Hits, l.Tried[0].N)
 }
 
-// slight marks the losses of attempts that are no answer, Holm over all of them.
-func slight(all []Loss, alpha float64) {
-	ps := make([]float64, len(all)) // NaN: of no attempts
-	for i, l := range all {
-		if ps[i] = math.NaN(); l.Retried {
-			ps[i] = l.byAttempts()
-		}
-	}
-	for i, p := range stat.Holm(ps) {
-		all[i].slight = all[i].Retried && all[i].Chance && !(p < alpha)
+// slight marks the losses of attempts that are no answer.
+func slight(all, together []Loss, alpha float64) {
+	for i, p := range sharedHolm(lossPs(all, Loss.byAttempts), lossPs(together, Loss.byAttempts)) {
+		l := at(all, together, i)
+		l.slight = l.Retried && l.Chance && !(p < alpha)
 	}
 }
 
@@ -71,9 +72,9 @@ func fisherMore(a, n, b, m int) float64 { return min(1, 2*stat.FisherMore(a, n, 
 // retriedText says of which trials attempts failed.
 func (l Loss) retriedText() string {
 	return fmt.Sprintf("%s: %s failed for what the programs did, in %d of %s (before: %d of %d, in %d of %d trials); the "+
-		"first: %s: %s (p %.2g, Fisher's exact test of the trials)", l.Treatment, ofAttempts(l.Tried[1]),
+		"first: %s: %s (p %.2g, %s of the trials)", l.Treatment, ofAttempts(l.Tried[1]),
 		l.New[1]-l.New[0], plural.Count(l.New[1], "trial"), l.Tried[0].Hits, l.Tried[0].N, l.Old[1]-l.Old[0], l.Old[1], l.Why,
-		l.means(), l.P)
+		l.means(), l.P, l.test())
 }
 
 func ofAttempts(s stat.Share) string {

@@ -283,6 +283,9 @@ func (a Attempts) With(b Attempts) Attempts {
 	return a
 }
 
+// Waited reports whether programs waited for a CPU so long that requests, or whole attempts, may have been late.
+func (a Attempts) Waited() bool { return Allowance(a.Waiting, 0) > 1 }
+
 // Same reports whether two are of one treatment: equal levels of every factor both name, and no other factors.
 func (a Attempts) Same(b Attempts) bool {
 	return same(Series{Factors: a.Factors, Levels: a.Levels}, Series{Factors: b.Factors, Levels: b.Levels})
@@ -308,6 +311,9 @@ type Loss struct {
 	Why     string
 	slight  bool // chance may explain it, even if attempts fail independently of each other
 	p       float64
+
+	Together int // so many treatments, of which none may show what all do: Old, New and Tried are their sums; 0: of one
+	strata   strata
 }
 
 // Kind names what was lost.
@@ -323,8 +329,8 @@ func (l Loss) String() string {
 		return l.retriedText()
 	}
 	if l.Recovered {
-		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d): %s (p %.2g, Fisher's exact test)",
-			l.Treatment, l.New[0], l.New[1], l.Old[0], l.Old[1], l.means(), l.P)
+		return fmt.Sprintf("%s: devices recovered in %d of %d trials (before: in %d of %d): %s (p %.2g, %s)",
+			l.Treatment, l.New[0], l.New[1], l.Old[0], l.Old[1], l.means(), l.P, l.test())
 	}
 	if l.Unrun > 0 {
 		return fmt.Sprintf("%s: none of its %s was run (before: %s): %s", l.Treatment, plural.Count(l.Unrun, "trial"),
@@ -338,7 +344,7 @@ func (l Loss) String() string {
 	if l.New[0] == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s (p %.2g, Fisher's exact test)", text, l.means(), l.P)
+	return fmt.Sprintf("%s: %s (p %.2g, %s)", text, l.means(), l.P, l.test())
 }
 
 func (l Loss) means() string {
@@ -359,6 +365,14 @@ func (l Loss) Open() string {
 	return "chance may explain it; more trials would decide"
 }
 
+// Word is the loss by itself: worse, or undecided where chance or a wait may explain it.
+func (l Loss) Word() string {
+	if l.Verdict() == stat.Confirmed {
+		return worseWord
+	}
+	return undecidedWord
+}
+
 // Verdict of a loss is confirmed, a change for the worse, unless chance may explain it. It is contradicted where
 // attempts failed as by chance, and others were valid.
 func (l Loss) Verdict() stat.Verdict {
@@ -374,20 +388,11 @@ func (l Loss) Verdict() stat.Verdict {
 // Losses lists the treatments, floors aside, that lost trials: a larger share of those that were run is
 // invalid, or the treatment is missing, or in a smaller share devices recovered. A trial may be lost by
 // chance, as often as it was tried, and devices may recover by chance; that none is left is an answer. What a run that
-// was interrupted left out is no loss: where it is all trials of a treatment, nothing is known of that.
+// was interrupted left out is no loss: where it is all trials of a treatment, nothing is known of that. Behind them
+// stand those of all treatments together that tell more than each does.
 func Losses(old, new []Attempts, confidence float64) []Loss {
 	var out []Loss
-	var ps []float64 // NaN: not tested
-	add := func(l Loss) {
-		p := math.NaN()
-		switch {
-		case l.Retried:
-			p = l.p
-		case l.New[1] > 0 && (l.Recovered || l.New[0] > 0):
-			p = fisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
-		}
-		out, ps = append(out, l), append(ps, p)
-	}
+	var all pools
 	for _, a := range old {
 		if a.Floor || a.Valid == 0 {
 			continue
@@ -399,28 +404,43 @@ func Losses(old, new []Attempts, confidence float64) []Loss {
 				l.Unrun = new[i].Unrun
 			}
 		}
-		all := l.Old[0] == l.Old[1] && l.New[0] == l.New[1] // one of which all are valid tests nothing
-		if i < 0 || l.Unrun > 0 || !all {
-			add(l)
-		}
-		if i >= 0 {
-			if l, ok := retried(a, new[i]); ok {
-				add(l)
+		l.p = math.NaN()                                      // not tested
+		whole := l.Old[0] == l.Old[1] && l.New[0] == l.New[1] // of which all are valid: nothing to test
+		if l.New[1] > 0 {
+			all.lost.add(l)
+			if l.New[0] > 0 {
+				l.p = fisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
 			}
 		}
-		if i < 0 || new[i].Recovered[1] == 0 || a.Recovered[1] == 0 {
+		if i < 0 || l.Unrun > 0 || !whole {
+			out = append(out, l)
+		}
+		if i < 0 {
 			continue
 		}
-		add(Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered, Recovered: true,
-			waited: Allowance(a.Waiting, new[i].Waiting) > 1})
+		if l, ok := retried(a, new[i]); ok {
+			out = append(out, l)
+		}
+		all.retried.addTried(a, new[i])
+		if new[i].Recovered[1] == 0 || a.Recovered[1] == 0 {
+			continue
+		}
+		l = Loss{Treatment: a.Name, Levels: a.Levels, Old: a.Recovered, New: new[i].Recovered, Recovered: true,
+			waited: Allowance(a.Waiting, new[i].Waiting) > 1}
+		l.p = fisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
+		all.recovered.add(l)
+		out = append(out, l)
 	}
-	for i, p := range stat.Holm(ps) {
-		if out[i].P = p; !math.IsNaN(p) {
-			out[i].Chance = !(p < 1-confidence) || out[i].Recovered && out[i].waited
+	together := all.together()
+	for i, p := range sharedHolm(lossPs(out, Loss.alone), lossPs(together, Loss.alone)) {
+		l := at(out, together, i)
+		if l.P = p; !math.IsNaN(p) {
+			l.Chance = !(p < 1-confidence) || l.Recovered && l.waited
 		}
 	}
-	slight(out, 1-confidence)
-	return slices.DeleteFunc(out, func(l Loss) bool { return l.New[1] > 0 && !fewer(l.New, l.Old) })
+	slight(out, together, 1-confidence)
+	together = slices.DeleteFunc(together, func(l Loss) bool { return l.slight || l.Chance && !l.Retried })
+	return slices.DeleteFunc(append(out, together...), func(l Loss) bool { return l.New[1] > 0 && !fewer(l.New, l.Old) })
 }
 
 // fewer reports whether a is a smaller share than b, each so many of so many.

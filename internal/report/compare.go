@@ -158,15 +158,16 @@ func (c Compared) Says() string {
 	return text
 }
 
-// lostTreatments is how many treatments lost trials.
+// lostTreatments is how many treatments lost trials, by themselves or together.
 func lostTreatments(lost []advise.Loss) int {
 	var names []string
+	together := 0
 	for _, l := range lost {
-		if !slices.Contains(names, l.Treatment) {
+		if together = max(together, l.Together); l.Together == 0 && !slices.Contains(names, l.Treatment) {
 			names = append(names, l.Treatment)
 		}
 	}
-	return len(names)
+	return max(len(names), together)
 }
 
 // failures are those of which there were some.

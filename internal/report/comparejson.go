@@ -50,7 +50,9 @@ func (c Compared) JSON(w io.Writer) error {
 		New     [2]int  `json:"new"`
 		P       float64 `json:"p"`
 		Test    string  `json:"test"`
-		Verdict string  `json:"verdict"` // worse, good: chance may explain it, undecided
+		Verdict string  `json:"verdict"` // worse, undecided where chance or a wait may explain it, good: it did not rise
+
+		Together int `json:"treatments,omitempty"` // so many, all together
 	}
 	type attempts struct {
 		Treatment string  `json:"treatment"`
@@ -60,7 +62,8 @@ func (c Compared) JSON(w io.Writer) error {
 		NewTrials [2]int  `json:"new_trials"`
 		First     string  `json:"first"`
 		P         float64 `json:"p"`
-		Verdict   string  `json:"verdict"` // worse, good: chance may explain it, undecided
+		Verdict   string  `json:"verdict"` // worse, undecided where chance or a wait may explain it
+		Together  int     `json:"treatments,omitempty"`
 	}
 	out := struct {
 		Format      int        `json:"format"`
@@ -88,7 +91,7 @@ func (c Compared) JSON(w io.Writer) error {
 		nil, orEmpty(c.Warnings), c.Cure}
 	for _, f := range c.Failed {
 		x := failures{f.Treatment, [2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
-			verdictWord(f.Verdict)}
+			f.Word(), f.Together}
 		if f.Units() == "runs" {
 			out.Failures = &x
 		} else {
@@ -102,7 +105,7 @@ func (c Compared) JSON(w io.Writer) error {
 		if l.Retried {
 			out.Attempts = append(out.Attempts, attempts{l.Treatment, [2]int{l.Tried[0].Hits, l.Tried[0].N},
 				[2]int{l.Tried[1].Hits, l.Tried[1].N}, [2]int{l.Old[1] - l.Old[0], l.Old[1]},
-				[2]int{l.New[1] - l.New[0], l.New[1]}, l.Why, l.P, verdictWord(l.Verdict())})
+				[2]int{l.New[1] - l.New[0], l.New[1]}, l.Why, l.P, l.Word(), l.Together})
 		}
 	}
 	for _, o := range c.Outcomes {

@@ -52,26 +52,23 @@ func (c Compared) JUnit(w io.Writer) error {
 	}
 	for _, l := range c.Lost {
 		k := junitCase{Class: l.Kind(), Name: l.Treatment}
-		switch l.Verdict() {
-		case stat.Undecided:
-			k.Skipped = &junitText{"undecided: " + l.String()}
-			s.Skipped++
-		case stat.Confirmed:
+		if l.Verdict() == stat.Confirmed {
 			k.Failure = &junitText{l.String()}
 			s.Failures++
-		default:
-			k.Out = l.String()
+		} else {
+			k.Skipped = &junitText{l.Word() + ": " + l.String()}
+			s.Skipped++
 		}
 		s.Cases = append(s.Cases, k)
 	}
 	for _, f := range c.failures() {
 		k := junitCase{Class: "failures", Name: strings.TrimSpace("requests that failed " + f.Treatment), Out: f.String()}
-		switch f.Verdict {
-		case stat.Confirmed:
+		switch {
+		case f.Verdict == stat.Confirmed:
 			k.Failure = &junitText{f.String()}
 			s.Failures++
-		case stat.Undecided:
-			k.Skipped = &junitText{"undecided: " + f.String()}
+		case f.Rose():
+			k.Skipped = &junitText{f.Word() + ": " + f.String()}
 			s.Skipped++
 		}
 		s.Cases = append(s.Cases, k)

@@ -59,11 +59,18 @@ func (p *Past) answer(r *Report, at, beyond float64) {
 	}
 	lost := map[string][]advise.Loss{}
 	base, now := r.VersionAttempts()
-	for _, l := range advise.Losses(base, now, history.Confidence) {
-		if !l.Recovered && l.Verdict() != stat.Contradicted { // of that no figure but the recovery is better
-			lost[placeKey(l.Levels)] = append(lost[placeKey(l.Levels)], l)
-		}
+	losses := advise.Losses(base, now, history.Confidence)
+	for _, l := range losses {
 		p.Doubts = append(p.Doubts, l.Kind()+": "+l.String())
+		if l.Recovered || l.Verdict() == stat.Contradicted { // of that no figure but the recovery is better
+			continue
+		}
+		for _, of := range losses { // one of several treatments is of each that has a part in it
+			if of.Together == 0 && !of.Recovered && of.Retried == l.Retried &&
+				(l.Together > 0 || slices.Equal(of.Levels, l.Levels)) {
+				lost[placeKey(of.Levels)] = append(lost[placeKey(of.Levels)], l)
+			}
+		}
 	}
 	failing := p.failing(r)
 	old, new = wanted(old), wanted(new)
@@ -212,7 +219,7 @@ func (p *Past) withAnswered(v history.Verdict, x advise.Contrast, old, new []adv
 // nothing is dismissed, and a loss beyond chance is a change for the worse.
 func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
 	p := l.P
-	if !l.Retried && l.New[1] > 0 {
+	if !l.Retried && l.New[1] > 0 && l.Together == 0 {
 		p = 2 * stat.FisherMore(l.New[1]-l.New[0], l.New[1], l.Old[1]-l.Old[0], l.Old[1])
 	}
 	if v == history.Worse || l.New[1] > 0 && p < level {
@@ -226,10 +233,20 @@ func (p *Past) failing(r *Report) map[string]advise.Failures {
 	const confidence = 0.95 // as that of what dismisses a suspect
 	out := map[string]advise.Failures{}
 	base, now := r.VersionAttempts()
-	for _, f := range advise.FailuresOfTrials(base, now, confidence) {
-		if f.Verdict != stat.Contradicted {
-			out[placeKey(f.Levels)] = f
-			p.Doubts = append(p.Doubts, "failed requests: "+f.String())
+	all := advise.FailuresOfTrials(base, now, confidence)
+	for _, f := range all {
+		if f.Verdict == stat.Contradicted {
+			continue
+		}
+		p.Doubts = append(p.Doubts, "failed requests: "+f.String())
+		for _, of := range all { // that of several treatments is of each that has a part in it
+			key := placeKey(of.Levels)
+			has := out[key]
+			mine := f.Together > 0 && of.Rose() && (has.Verdict == "" || f.Verdict == stat.Confirmed &&
+				(has.Verdict != stat.Confirmed || f.P < has.P))
+			if of.Together == 0 && (mine || slices.Equal(of.Levels, f.Levels)) {
+				out[key] = f
+			}
 		}
 	}
 	return out

@@ -87,3 +87,43 @@ func TestRetriedTrialsOfACompare(t *testing.T) {
 		}
 	}
 }
+
+// A version that aborts at some of its starts in each of many treatments is worse in every format, though no treatment
+// by itself has trials enough to tell.
+func TestFailedAttemptsOfAllTreatments(t *testing.T) {
+	const file = "study: s\nservice: echo\nfactors: {stack: [a, b, c, d, e, f, g, h]}\nrequests: 100\n" +
+		"design: {replications: 3, seed: 1}\nresponses: [rtt]\n"
+	write := func(crashes bool) *Report {
+		w := exactly(func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) })
+		w.failed = func(at map[string]string, block int) []string {
+			if crashes && (block+int(at["stack"][0]))%3 == 0 {
+				return []string{`trial 1: start the server: a serve did not say "ready": it ended with SIGABRT`}
+			}
+			return nil
+		}
+		return reportOf(t, w.write(t, file))
+	}
+	condition, err := advise.ParseChange("rtt > 50%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compare(write(false), write(true), Terms{Conditions: []advise.Condition{condition}, Margin: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Says(); c.Verdict() != stat.Confirmed || got != "worse: more attempts fail (treatments: 8)" {
+		t.Errorf("got %s: %s", c.Verdict(), got)
+	}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"text":     func(b *bytes.Buffer) error { return c.Text(b) },
+		"markdown": func(b *bytes.Buffer) error { return c.Markdown(b) },
+		"json":     func(b *bytes.Buffer) error { return c.JSON(b) },
+		"junit":    func(b *bytes.Buffer) error { return c.JUnit(b) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "),
+			"8 treatments together") {
+			t.Errorf("%s: got %v\n%s", name, err, b.String())
+		}
+	}
+}

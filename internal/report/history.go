@@ -32,6 +32,7 @@ type History struct {
 
 	confirmed []history.Confirmation // what Confirm says of its series
 	pointless map[int]string         // runs of which a series has no point, and why
+	began     []Beginning
 }
 
 // ErrNoHistory says that results make no history.
@@ -59,6 +60,7 @@ func MakeHistory(all []Past, studyName, by string, terms []advise.Term) (History
 		judged[i] = j.Series
 	}
 	h.Series = history.Judge(judged, h.confirmed)
+	h.began = h.beginnings()
 	return h, nil
 }
 
@@ -212,7 +214,7 @@ func (h *History) collect(terms []advise.Term) {
 			continue
 		}
 		s := history.Series{Treatment: f.Treatment, Side: f.Side, Response: f.Response, Unit: f.Unit,
-			Higher: moreIsBetter(f.Response)}
+			Higher: moreIsBetter(f.Response), Linear: linear(f.Response)}
 		is := func(x PastFigure) bool { return x.setup == f.setup && x.Side == f.Side && x.Response == f.Response }
 		s.OfAll = slices.ContainsFunc(h.Runs, func(p Past) bool {
 			return slices.ContainsFunc(p.Figures, func(x PastFigure) bool { return is(x) && x.OfAnswered() })
@@ -237,6 +239,9 @@ func (h *History) collect(terms []advise.Term) {
 				x.Point.Run = i
 				s.Points = append(s.Points, x.Point)
 			}
+		}
+		if s.Linear {
+			h.atLeastByChance(s.Points, is)
 		}
 		if len(s.Points) < 2 {
 			s.Why = plural.Count(len(s.Points), "run") + plural.Verb(len(s.Points), " has", " have") +

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -64,6 +66,69 @@ func TestHistorySeesRequestsThatBeginToFail(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("%v failed in runs: %s has %d remarks, want %d\n%s", tt.fail, form, got, tt.want, text.String())
 			}
+		}
+	}
+}
+
+// A history says at which run requests, or attempts at trials, began to fail more often, though each run by itself says
+// too little, and until when.
+func TestHistorySaysWhereItBegan(t *testing.T) {
+	const file = "study: s\nservice: echo\nfactors: {stack: [a, b]}\nrequests: 30\ndesign: {replications: 6, seed: 1}\n" +
+		"responses: [rtt]\nfailures: 50%\n"
+	run := func(fail, crash bool) Past {
+		w := exactly(func(_ map[string]string, block int) float64 { return 1e-3 * wobble(block) })
+		w.quality = func(at map[string]string, block int) []store.Quality {
+			failed := 0.0
+			if fail && at["stack"] == "a" {
+				failed = 1
+			}
+			return []store.Quality{{Key: "requests", Unit: "1", Value: 30}, {Key: "failures", Unit: "1", Value: failed}}
+		}
+		w.failed = func(_ map[string]string, block int) []string {
+			if crash && block%2 == 0 {
+				return []string{`trial 1: start the server: a serve did not say "ready": it ended with SIGABRT`}
+			}
+			return nil
+		}
+		return PastOf(reportOf(t, w.write(t, file)), nil)
+	}
+	for _, tt := range []struct {
+		what        string
+		fail, crash string // by run
+		answer      string
+		says        []string
+	}{
+		{"nothing", "........", "........", "", nil},
+		{"requests", "....xxxxxx", "..........", "; more requests fail from 2026-11-30 04:00 on", []string{
+			"! failed requests: from run4 on, more requests fail: "}},
+		{"attempts", "......", "...xxx", "; more attempts fail from 2026-11-30 03:00 on", []string{
+			"! failed attempts: from run3 on, attempts fail in more trials: in 18 of 36 trials up to run5, in 0 of 36 bef"}},
+		{"and no more", "............", "...xxx......", "", []string{"! failed attempts: from run3 on, ",
+			", and fewer again from run6 on: chance does not explain it"}},
+		{"one odd run", "........", "..x.....", "", nil},
+	} {
+		var past []Past
+		for i := range tt.fail {
+			past = append(past, run(tt.fail[i] == 'x', tt.crash[i] == 'x'))
+			past[i].Began, past[i].Dir = time.Date(2026, 11, 30, i, 0, 0, 0, time.Local), fmt.Sprint("run", i)
+		}
+		h, err := MakeHistory(past, "", ByDate, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text, json bytes.Buffer
+		if err := errors.Join(h.Text(&text), h.JSON(&json)); err != nil {
+			t.Fatal(err)
+		}
+		flat := strings.Join(strings.Fields(text.String()), " ")
+		for _, says := range tt.says {
+			if !strings.Contains(flat, says) || strings.Count(json.String(), `"says": "from run`) != 1 {
+				t.Errorf("%s: want %q, got\n%s\n%s", tt.what, says, text.String(), json.String())
+			}
+		}
+		if got := strings.Contains(h.Answer(), " fail from "); got != (tt.answer != "") ||
+			!strings.Contains(h.Answer(), tt.answer) || tt.says == nil && strings.Contains(flat, " on, ") {
+			t.Errorf("%s: answer %q\n%s", tt.what, h.Answer(), flat)
 		}
 	}
 }

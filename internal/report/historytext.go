@@ -27,7 +27,10 @@ func rowsOf(j history.Judged) []historyRow {
 	out := make([]historyRow, len(j.Points))
 	for i, p := range j.Points {
 		half := stat.HalfWidth(p.SE, p.Trials, history.Confidence)
-		r := historyRow{run: p.Run, at: math.Exp(p.Log), lo: math.Exp(p.Log - half), hi: math.Exp(p.Log + half)}
+		r := historyRow{run: p.Run, at: j.At(p.Log), lo: j.At(p.Log - half), hi: j.At(p.Log + half)}
+		if j.Linear {
+			r.lo = max(0, r.lo)
+		}
 		r.value = Format(r.at, j.Unit)
 		out[i] = r
 	}
@@ -44,17 +47,17 @@ func (h History) MarkWords(j history.Judged, m history.Mark) string {
 	if j.Higher {
 		way = map[bool]string{true: "fewer", false: "more"}[m.Worse]
 	}
-	size := fmt.Sprintf("%s times the level before (%s)", ratioText(m.Ratio), ratioSpan(m.Lo, m.Hi))
+	size := beside(j, m)
 	switch m.Kind {
 	case history.Machine:
 		text := fmt.Sprintf("machine changed with %s: %s. Levels before and after are not compared", at,
 			strings.Join(m.Facts, "; "))
 		if !math.IsNaN(m.Ratio) {
-			text += fmt.Sprintf("; the level is now %s times that before", ratioText(m.Ratio))
+			text += "; the level is now " + besideWords(j, m.Ratio, "that before")
 		}
 		return text
 	case history.Odd:
-		return fmt.Sprintf("odd run %s: %s times its level; one run decides nothing", at, ratioText(m.Ratio))
+		return fmt.Sprintf("odd run %s: %s; one run decides nothing", at, besideWords(j, m.Ratio, "its level"))
 	case history.Surroundings:
 		return fmt.Sprintf("from %s on %s, %s; but the programs are byte for byte the same, so it is no regression of "+
 			"theirs: something around them changed", at, way, size)
@@ -142,7 +145,7 @@ func (h History) answer() string {
 	if s := history.Suspects(h.Series); s > 0 {
 		text += "; " + plural.Count(s, "suspect") + " to confirm"
 	}
-	return text + h.withoutPoints()
+	return text + h.nowFailing() + h.withoutPoints()
 }
 
 // ResponseWords are the response of a series, and what its figures are of where requests failed.
@@ -172,8 +175,11 @@ func (h History) Text(w io.Writer) error {
 			wrap(&b, "  not judged: "+j.Why, "  ")
 			continue
 		}
-		wrap(&b, fmt.Sprintf("  runs differ by %s beyond their own errors (standard deviation)",
-			RoughPercent(j.Between)), "  ")
+		differ := RoughPercent(j.Between)
+		if j.Linear {
+			differ = Format(j.Between, j.Unit)
+		}
+		wrap(&b, fmt.Sprintf("  runs differ by %s beyond their own errors (standard deviation)", differ), "  ")
 		rows := rowsOf(j)
 		var all []float64
 		for _, r := range rows {
@@ -214,6 +220,9 @@ func (h History) Text(w io.Writer) error {
 			told[c] = true
 			wrap(&b, "to confirm: "+c, "  ")
 		}
+	}
+	for _, x := range h.began {
+		wrap(&b, "! "+x.Kind+": "+x.Says, "  ")
 	}
 	for i, p := range h.Runs {
 		for _, text := range p.Attempts {
@@ -266,20 +275,6 @@ func (h History) HistoryRows(j history.Judged) [][]string {
 	return out
 }
 
-// TimesBase is a run's figure as a multiple of another's, with the 95 % interval that their trials give it (Welch on
-// logarithms). By how much runs differ beyond that, Judged.Between says.
-func TimesBase(p, base history.Point) string {
-	of := func(p history.Point) stat.Moments {
-		mean := math.Exp(p.Log)
-		return stat.Moments{N: p.Trials, Mean: mean, SD: mean * p.SE * math.Sqrt(float64(p.Trials))}
-	}
-	c, err := stat.RatioOfMoments(of(p), of(base), history.Confidence)
-	if err != nil {
-		return ratioText(math.Exp(p.Log - base.Log))
-	}
-	return fmt.Sprintf("%s (%s)", ratioText(c.Estimate), ratioRange(c))
-}
-
 // Heights of a history's figure, in px.
 const (
 	historyTop    = 22
@@ -318,7 +313,7 @@ func (h History) Picture(id string, j history.Judged, base int) Picture {
 			continue
 		}
 		fmt.Fprintf(&b, `<line class="fig-level" x1="%s" x2="%s" y1="%s" y2="%[3]s"/>`, x(float64(max(l.From, first))-0.4),
-			x(float64(l.To)-0.6), y(math.Exp(l.Log)))
+			x(float64(l.To)-0.6), y(j.At(l.Log)))
 	}
 	for _, m := range j.Marks {
 		if m.At < first {
@@ -427,6 +422,7 @@ func (h History) JSON(w io.Writer) error {
 		Side      string      `json:"side"`
 		Response  string      `json:"response"`
 		OfAll     bool        `json:"medians_of_all,omitempty"` // requests failed
+		Linear    bool        `json:"linear,omitempty"`         // no logarithms: ratios are differences, errors of values
 		Unit      string      `json:"unit"`
 		Between   stat.Number `json:"between_runs_sd_log"`
 		Why       string      `json:"not_judged,omitempty"`
@@ -445,15 +441,17 @@ func (h History) JSON(w io.Writer) error {
 		Runs       []run    `json:"runs"`
 		Series     []series `json:"series"`
 		LeftOut    []string `json:"left_out"`
-	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut)}
+
+		Began []beginning `json:"began,omitempty"`
+	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut), h.beganJSON()}
 	for i, p := range h.Runs {
 		out.Runs = append(out.Runs, run{p.Dir, h.Labels[i], p.Began.Format("2006-01-02T15:04:05.999999999Z07:00"),
 			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts, h.failing(i)})
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {
-		s := series{j.Treatment, string(j.Side), j.Response, j.OfAll, j.Unit, stat.Number(j.Between), j.Why, []point{},
-			[]level{}, []mark{}, nil}
+		s := series{j.Treatment, string(j.Side), j.Response, j.OfAll, j.Linear, j.Unit, stat.Number(j.Between), j.Why,
+			[]point{}, []level{}, []mark{}, nil}
 		confirmed := func(c history.Confirmation) confirmation {
 			return confirmation{string(c.Verdict), c.Dir, c.Blocks, stat.Number(c.Ratio.Estimate),
 				stat.Interval{c.Ratio.Lo, c.Ratio.Hi}}
@@ -466,7 +464,7 @@ func (h History) JSON(w io.Writer) error {
 				stat.Number(j.Points[i].SE), j.Points[i].Trials})
 		}
 		for _, l := range j.Levels {
-			s.Levels = append(s.Levels, level{l.From, l.To, stat.Number(math.Exp(l.Log)), stat.Number(l.SE)})
+			s.Levels = append(s.Levels, level{l.From, l.To, stat.Number(j.At(l.Log)), stat.Number(l.SE)})
 		}
 		for _, m := range j.Marks {
 			x := mark{string(m.Kind), m.At, m.Worse, stat.Number(m.Ratio), stat.Interval{m.Lo, m.Hi}, stat.Number(m.P),

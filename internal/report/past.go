@@ -245,17 +245,24 @@ func (r *Report) machine() []string {
 	return out
 }
 
+// linear reports whether points of a response are of its values as they are: a share, which may be 0.
+func linear(response string) bool { return response == "failed_share" }
+
 // pointOf is the mean of the logarithms of the trials, with its standard error.
 func pointOf(s advise.Series) (history.Point, string) {
+	of := math.Log
+	if linear(s.Response) {
+		of = func(v float64) float64 { return v }
+	}
 	var logs []float64
 	if s.Longer > 0 {
 		return history.Point{}, fmt.Sprintf("%d of %d trials ended before they had one", s.Longer, s.Longer+len(s.Trials))
 	}
 	for _, t := range s.Trials {
-		if !(t.Mean > 0) || math.IsInf(t.Mean, 0) {
+		if !(t.Mean > 0) && !linear(s.Response) || math.IsInf(t.Mean, 0) {
 			return history.Point{}, fmt.Sprintf("trial %d gave %v, which has no logarithm", t.ID, t.Mean)
 		}
-		logs = append(logs, math.Log(t.Mean))
+		logs = append(logs, of(t.Mean))
 	}
 	if len(logs) < 2 {
 		return history.Point{}, plural.Count(len(logs), "valid trial") +

@@ -271,29 +271,6 @@ func SetupDifferences(old, new *Report) []string {
 	return slices.Compact(out)
 }
 
-// askedOf are the settings that say what is asked of a service, and how much.
-var askedOf = []string{"service", "n", "size", "request", "concurrency", "rate", "arrival", "devices", "period",
-	"jitter", "phase", "ramp", "observe", "nat", "outage", "mix", "driven_from"}
-
-// LoadDifferences say how two results are of different loads, or of different studies, if anything that these set
-// differs: a difference of their figures is then none of two versions. Nil: they are not.
-func LoadDifferences(old, new *Report) []string {
-	var out []string
-	keys := changed(old, new)
-	another := slices.ContainsFunc(sortedKeys(keys), func(k string) bool {
-		return !ofTrials(k) && k != "requests" && k != "duration" // how often the same is asked
-	})
-	if a, b := old.Study.Name, new.Study.Name; a != b && another {
-		out = append(out, fmt.Sprintf("study: %s before, %s now", a, b))
-	}
-	for _, k := range sortedKeys(keys) {
-		if root, _, _ := strings.Cut(k, "."); slices.Contains(askedOf, root) {
-			out = append(out, fmt.Sprintf("%s: %s before, %s now", k, orNone(keys[k][0]), orNone(keys[k][1])))
-		}
-	}
-	return out
-}
-
 // besideSettings are what a study says of all its trials, beside its settings, and what changes its figures.
 func (r *Report) besideSettings() map[string]string {
 	y := r.Study

@@ -28,6 +28,7 @@ type historyView struct {
 	Unpin     string // address without it
 	Answer    string
 	Charts    []chart
+	Began     []report.Beginning
 	LeftOut   []string
 	Problem   string
 	// Confirming are the confirmations that have not ended.
@@ -236,7 +237,7 @@ func (s *Server) history(r *http.Request) (string, any, error) {
 		v.Problem = err.Error()
 		return "history", v, nil
 	}
-	v.Answer, v.LeftOut, v.Confirming = h.Answer(), h.LeftOut, s.confirmations(comparing(found))
+	v.Answer, v.Began, v.LeftOut, v.Confirming = h.Answer(), h.Began(), h.LeftOut, s.confirmations(comparing(found))
 	v.responses(h)
 	if len(h.Runs) < 2 {
 		v.Problem = "A history needs two runs or more that ask the same; there is one."
@@ -334,7 +335,7 @@ func (v *historyView) charts(h report.History, ids map[string]found, q url.Value
 			case k == baseAt:
 				row.OfBase = "1"
 			case baseAt >= 0:
-				row.OfBase = report.TimesBase(j.Points[k], j.Points[baseAt])
+				row.OfBase = report.TimesBase(j, j.Points[k], j.Points[baseAt])
 			}
 			c.Rows = append(c.Rows, row)
 		}

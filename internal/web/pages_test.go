@@ -448,6 +448,19 @@ func TestComparedLoadsGiveNoVerdict(t *testing.T) {
 	if page := shows(t, s, "/compare/?r="+id(t, s, "1")+"&r="+id(t, s, "1b")); strings.Contains(page, "No verdict") {
 		t.Error("no verdict on equal loads")
 	}
+	for name, study := range map[string]string{"low": "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 9}]}\n",
+		"high":  "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 90}]}\n",
+		"named": "study: other\nconcurrency: 1\n"} {
+		kept, plan, err := fabricated.Create(filepath.Join(dir, name), []byte(study+"service: echo\nstack: rest-json\n"+
+			"requests: 20\ndesign: {replications: 3}\n"))
+		ok(t, err)
+		for _, trial := range plan.Trials {
+			ok(t, fabricated.Trial(kept, trial, 20, nil))
+		}
+		ok(t, kept.Close())
+	}
+	shows(t, s, "/compare/?r="+id(t, s, "low")+"&r="+id(t, s, "high"), "No verdict: ", "n of w: 9 before, 90 now.")
+	shows(t, s, "/compare/?r="+id(t, s, "1")+"&r="+id(t, s, "named"), "No verdict: ", "study: many before, other now.")
 }
 
 // Facts that differ are shown as they are written, and no more of them than a page bears.

@@ -15,7 +15,7 @@ import (
 // A Point is what one run of the study gave for a series.
 type Point struct {
 	Run    int     // place in the history, from 0
-	Log    float64 // mean of the logarithms of the trials' means, of values in the series' unit
+	Log    float64 // mean of the logarithms of the trials' means, of values in the series' unit; where Linear, of these
 	SE     float64 // its standard error, from the spread of the trials
 	Trials int
 	// Machine are facts of what measured, such as "local: kernel 6.1": a change of one is
@@ -34,8 +34,19 @@ type Series struct {
 	Higher    bool    // is better, as of a throughput
 	Points    []Point // in the order of the runs; runs without a figure are left out
 	Why       string  // there is no judgement, such as figures of 0
+	// Linear says that points are of values as they are, such as shares, which may be 0, and not of logarithms; ratios of
+	// marks are then differences.
+	Linear bool
 	// OfAll says that points are of the trials' medians among all requests, of which some failed, and not of means.
 	OfAll bool
+}
+
+// At is what stands at a place on the scale of the points: a value, or a ratio, where Linear a difference.
+func (s Series) At(place float64) float64 {
+	if s.Linear {
+		return place
+	}
+	return math.Exp(place)
 }
 
 // Is reports whether two series are of the same figure.
@@ -85,8 +96,8 @@ type Mark struct {
 	Kind  Kind
 	At    int  // point: the first of the new level, or the odd one
 	Worse bool // the new level is the worse
-	// Ratio of the levels, new over old, with its 95 % interval; of an odd run to its
-	// level. NaN where one side has no level.
+	// Ratio of the levels, new over old, with its 95 % interval; of an odd run to its level; where Linear, what is
+	// added. NaN where one side has no level.
 	Ratio, Lo, Hi float64
 	P             float64 // over all places and series looked at; NaN: not tested
 	Since         int     // point whose version a confirmation takes as the old one: surely of the old level
@@ -286,8 +297,8 @@ func (j *Judged) confirmed(at int, all []Confirmation) *Confirmation {
 
 func (j *Judged) mark(s stat.Shift, from int, p float64, c *Confirmation) Mark {
 	lo, hi := s.Interval()
-	m := Mark{Kind: Suspect, At: from + s.At, Worse: s.By > 0 != j.Higher, Ratio: math.Exp(s.By), Lo: math.Exp(lo),
-		Hi: math.Exp(hi), P: p, Since: max(from, from+s.At-3), Confirmation: c}
+	m := Mark{Kind: Suspect, At: from + s.At, Worse: s.By > 0 != j.Higher, Ratio: j.At(s.By), Lo: j.At(lo),
+		Hi: j.At(hi), P: p, Since: max(from, from+s.At-3), Confirmation: c}
 	switch {
 	case c != nil && (c.Verdict == Worse || c.Verdict == Better):
 		m.Kind, m.Worse = Confirmed, c.Verdict == Worse
@@ -327,7 +338,7 @@ func (j *Judged) finish(confirmations []Confirmation) {
 		for k := range ys {
 			off := ys[k] - l.Log
 			if sd := math.Hypot(l.Between, ses[k]); len(ys) > 2 && math.Abs(off) > odd*sd && math.Abs(off) > 1e-4 {
-				j.Marks = append(j.Marks, Mark{Kind: Odd, At: l.From + k, Worse: off > 0 != j.Higher, Ratio: math.Exp(off),
+				j.Marks = append(j.Marks, Mark{Kind: Odd, At: l.From + k, Worse: off > 0 != j.Higher, Ratio: j.At(off),
 					Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()})
 			}
 		}
@@ -391,9 +402,9 @@ func (j *Judged) across(m *Mark) {
 	}
 	a, b := j.Levels[i-1], j.Levels[i]
 	by, half := b.Log-a.Log, 2*math.Hypot(a.SE, b.SE)
-	m.Ratio, m.Worse = math.Exp(by), by > 0 != j.Higher
+	m.Ratio, m.Worse = j.At(by), by > 0 != j.Higher
 	if b.To-b.From > 2 && a.To-a.From > 2 {
-		m.Lo, m.Hi = math.Exp(by-half), math.Exp(by+half)
+		m.Lo, m.Hi = j.At(by-half), j.At(by+half)
 	}
 }
 
