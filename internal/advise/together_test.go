@@ -1,12 +1,16 @@
 package advise
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"edgegauge.example/edgegauge/internal/stat"
 )
+
+// full has simulations draw as many as doc/method.md states rates of.
+var full = flag.Bool("full", false, "run the simulations at full size")
 
 // byThemselves reports whether a treatment alone shows what is lost, Holm over the treatments: the rule before all of
 // them were tested together.
@@ -161,9 +165,12 @@ func TestFailuresOfAllTreatmentsTogether(t *testing.T) {
 			{"equal, together", together(0.3), together(0.3), true, 0}, {"equal, treatments differ", uneven, uneven, true, 0},
 			{"0 to 1 %", alone(0), alone(0.01), false, 0.8}, {"3 to 5 %", alone(0.03), alone(0.05), false, 0.5},
 		} {
-			worse, before, repeats := 0, 0, 200
+			worse, before, repeats := 0, 0, 40
 			if tt.equal {
-				repeats = 2000
+				repeats = 200
+			}
+			if *full {
+				repeats *= 10
 			}
 			for range repeats {
 				old, new := drawn(size[0], size[1], tt.old), drawn(size[0], size[1], tt.new)

@@ -90,7 +90,8 @@ func TestAnswerRanksByTheHeadline(t *testing.T) {
 		}
 		seen[kind]++
 	}
-	for _, kind := range []string{"rtt by median, clustered", "rtt by mean, clustered", "failed_share by mean, clustered"} {
+	for _, kind := range []string{"rtt by median, clustered", "rtt by mean, clustered",
+		"failed_share by mean, clustered"} {
 		if seen[kind] < 4 {
 			t.Errorf("%d studies of %s, of %v", seen[kind], kind, seen)
 		}

@@ -31,8 +31,8 @@ func clocked(t *testing.T, trials int, step float64, truth map[string]float64, s
 	return reportOf(t, w.write(t, file))
 }
 
-// Of few times that are alike, 200 µs and 300 µs, the clock is known by what else it shows: if it has steps of a ns, the
-// two differ; if it has steps of 100 µs, they may not.
+// Of few times that are alike, 200 µs and 300 µs, the clock is known by what else it shows: if it has steps of a ns,
+// the two differ; if it has steps of 100 µs, they may not.
 func TestStepsAreThoseOfTheClock(t *testing.T) {
 	span := func(block int) float64 { return 1.99858957 + 0.000123457*float64(block) }
 	for step, want := range map[float64]string{1e-9: "; next is b, 1.500 times as much",
@@ -41,7 +41,8 @@ func TestStepsAreThoseOfTheClock(t *testing.T) {
 		if got := r.Verdict()[0]; !strings.Contains(got, want) {
 			t.Errorf("a clock of %v s: got %q, want %q", step, got, want)
 		}
-		c, err := advise.Choose(r.Series(), []advise.Objective{{Term: advise.Term{Response: "rtt", Figure: "mean"}}}, nil, 0.95)
+		rtt := advise.Objective{Term: advise.Term{Response: "rtt", Figure: "mean"}}
+		c, err := advise.Choose(r.Series(), []advise.Objective{rtt}, nil, 0.95)
 		if err != nil || c.Candidates[1].Noise != (step > 1e-6) {
 			t.Errorf("a clock of %v s: choose: %+v, %v", step, c.Candidates, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// Each warning that one format has, every format has: the page under its figure, Markdown and LaTeX below its table, and
-// a terminal at the end, each kind once and with the first figure.
+// Each warning that one format has, every format has: the page under its figure, Markdown and LaTeX below its table,
+// and a terminal at the end, each kind once and with the first figure.
 func TestEveryFormatHasEveryWarning(t *testing.T) {
 	const file = "study: s\nservice: monitor\nfactors: {stack: [a, b, c], n: [1, 2]}\nrequests: 100\n" +
 		"design: {replications: 24, seed: 1}\n"
@@ -121,8 +121,8 @@ func TestEveryFormatHasEveryWarning(t *testing.T) {
 			t.Errorf("study %d: no figure is named:\n%s", n, text.String())
 		}
 	}
-	for _, of := range []string{"drift of the blocks' means", "order effect: place in the block", "treatments differ in variance",
-		"residuals are not normal", "blocks follow each other"} {
+	for _, of := range []string{"drift of the blocks' means", "order effect: place in the block",
+		"treatments differ in variance", "residuals are not normal", "blocks follow each other"} {
 		if !slices.ContainsFunc(sortedKeys(kinds), func(kind string) bool { return strings.Contains(kind, of) }) {
 			t.Errorf("no study had %q: %v", of, kinds)
 		}

@@ -53,7 +53,8 @@ func TestNoTestDividesByRounding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if exact := noise == 0; exact != (len(a.Checks) == 0) || exact && (a.Residual.SS != 0 || isFinite(float64(a.Terms[0].F))) {
+		exact, judged := noise == 0, a.Residual.SS != 0 || isFinite(float64(a.Terms[0].F))
+		if exact != (len(a.Checks) == 0) || exact && judged {
 			t.Errorf("table %d, exact: %v: residual %v, F %v, checks %v", n, exact, a.Residual.SS, a.Terms[0].F, a.Checks)
 		}
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,6 +9,9 @@ import (
 
 	"edgegauge.example/edgegauge/internal/stat"
 )
+
+// full has simulations draw as many as doc/method.md states rates of.
+var full = flag.Bool("full", false, "run the simulations at full size")
 
 func never(int) bool { return false }
 
@@ -116,7 +120,10 @@ func TestRisesOfEquals(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(17, 17))
 	for _, runs := range []int{5, 20, 100} {
-		repeats := 2000 / max(1, runs/20)
+		repeats := 200 / max(1, runs/20)
+		if *full {
+			repeats *= 10
+		}
 		for _, tt := range []struct {
 			what  string
 			share func(run int) float64
@@ -150,8 +157,11 @@ func TestRisesOfEquals(t *testing.T) {
 			}
 		}
 		t.Logf("%d runs, each day its own share, 0 to 6 %%: a rise in %.2f %%", runs, 100*float64(days)/float64(repeats))
-		found, at := 0, 0
-		for range 200 {
+		found, at, rising := 0, 0, 40
+		if *full {
+			rising = 200
+		}
+		for range rising {
 			from := runs - max(2, runs/3)
 			share := func(run int) float64 { return map[bool]float64{true: 1. / 30}[run >= from] }
 			if all := Rises(runs, trialsOf(r, 2, 6, share, runs), never); len(all) > 0 {
@@ -160,9 +170,9 @@ func TestRisesOfEquals(t *testing.T) {
 				}
 			}
 		}
-		if t.Logf("%d runs, 1 of 30 since a third of them: found in %.1f %%, at its run in %.1f %%", runs, float64(found)/2,
-			float64(at)/2); runs >= 20 && (found < 190 || at < 150) {
-			t.Errorf("%d runs: found in %d of 200, at its run in %d", runs, found, at)
+		t.Logf("%d runs, 1 of 30 since a third of them: found in %d of %d, at its run in %d", runs, found, rising, at)
+		if runs >= 20 && (found < rising*19/20 || at < rising*3/4) {
+			t.Errorf("%d runs: found in %d of %d, at its run in %d", runs, found, rising, at)
 		}
 	}
 }
