@@ -44,11 +44,12 @@ func Rises(runs int, counts func(from, to int) [][]Count, anew func(run int) boo
 			base = to - 1
 		}
 		seen := counts(base, to)
+		sums := sumsOf(seen)
 		best, up := Rise{P: 1}, false
 		asked := float64(2*max(1, to-1)) * float64(to*to) * math.Pi * math.Pi / 6
 		for from := base + 1; from < to; from++ {
 			for _, rises := range []bool{true, false} {
-				if x := split(seen, from-base, rises, RiseLevel/asked); x.P < best.P {
+				if x := split(seen, sums, from-base, rises, RiseLevel/asked); x.P < best.P {
 					best, up = x, rises
 				}
 			}
@@ -68,36 +69,57 @@ func Rises(runs int, counts func(from, to int) [][]Count, anew func(run int) boo
 	return out
 }
 
-// split is what the runs since a point say beside those before it: P is one-sided, 1 where it is not below a level, or
-// runs as units do not say so.
-func split(runs [][]Count, from int, rises bool, level float64) Rise {
-	x := Rise{From: from, P: 1}
-	var old, new []stat.Share // strata
-	pooled := make([]stat.Share, len(runs))
-	for run := range runs {
-		for len(old) < len(runs[run]) {
-			old, new = append(old, stat.Share{}), append(new, stat.Share{})
-		}
-		for k, c := range runs[run] {
-			hits := c.All
-			if (run >= from) == rises { // of the side that should have more, only what is sure
-				hits = c.Sure
-			}
-			side := &old[k]
-			if run >= from {
-				side = &new[k]
-			}
-			side.Hits, side.N = side.Hits+hits, side.N+c.Of
-			pooled[run].Hits, pooled[run].N = pooled[run].Hits+hits, pooled[run].N+c.Of
+// sumsOf are, of each treatment, the counts of all runs before one, and behind the last.
+func sumsOf(runs [][]Count) [][]Count {
+	sums := make([][]Count, len(runs)+1)
+	for run, all := range runs {
+		sums[run+1] = make([]Count, max(len(all), len(sums[run])))
+		copy(sums[run+1], sums[run])
+		for k, c := range all {
+			x := &sums[run+1][k]
+			x.All, x.Sure, x.Of = x.All+c.All, x.Sure+c.Sure, x.Of+c.Of
 		}
 	}
+	return sums
+}
+
+// split is what the runs since a point say beside those before it: P is one-sided, 1 where it is not below a level, or
+// runs as units do not say so. Of the side that should have more, only what is sure counts.
+func split(runs, sums [][]Count, from int, rises bool, level float64) Rise {
+	x := Rise{From: from, P: 1}
+	share := func(c Count, sure bool) stat.Share {
+		if sure {
+			return stat.Share{Hits: c.Sure, N: c.Of}
+		}
+		return stat.Share{Hits: c.All, N: c.Of}
+	}
+	all := sums[len(runs)]
+	old, new := make([]stat.Share, len(all)), make([]stat.Share, len(all)) // strata
+	for k, c := range all {
+		var before Count
+		if k < len(sums[from]) {
+			before = sums[from][k]
+		}
+		old[k] = share(before, !rises)
+		new[k] = share(Count{c.All - before.All, c.Sure - before.Sure, c.Of - before.Of}, rises)
+	}
 	x.Before, x.Since = stat.Pooled(old), stat.Pooled(new)
-	a, b := pooled[:from], pooled[from:]
 	if !rises {
-		old, new, a, b = new, old, b, a
+		old, new = new, old
 	}
 	if !worthATest(new, old) {
 		return x
+	}
+	pooled := make([]stat.Share, len(runs))
+	for run, counts := range runs {
+		for _, c := range counts {
+			s := share(c, (run >= from) == rises)
+			pooled[run].Hits, pooled[run].N = pooled[run].Hits+s.Hits, pooled[run].N+s.N
+		}
+	}
+	a, b := pooled[:from], pooled[from:]
+	if !rises {
+		a, b = b, a
 	}
 	if p := stat.StratifiedMore(new, old); p < level && stat.PermutedMore(b, a) <= apart+1e-9 {
 		x.P = p
