@@ -49,13 +49,19 @@ func said[T any](v T) string {
 }
 
 // LoadDifferences say how two results are of different studies, of different loads, or of different places, treatment
-// by treatment, whoever set it: a difference of their figures is then none of two versions. Nil: they are not.
+// by treatment, whoever set it: a difference of their figures is then none of two versions. Nil: they are not. A study
+// that has another name, and asks the same, is the same.
 func LoadDifferences(old, new *Report) []string {
 	var out []string
 	add := func(what, a, b string) {
 		out = append(out, fmt.Sprintf("%s: %s before, %s now", what, orNone(a), orNone(b)))
 	}
-	if a, b := old.Study.Name, new.Study.Name; a != b {
+	text := changed(old, new) // as the study has it
+	// Beside how often the same is asked, and what the study is called.
+	another := slices.ContainsFunc(sortedKeys(text), func(k string) bool {
+		return !ofTrials(k) && !slices.Contains([]string{"study", "requests", "duration"}, k)
+	})
+	if a, b := old.Study.Name, new.Study.Name; a != b && another {
 		add("study", a, b)
 	}
 	var setups [][2]*study.Setup // of the treatments of both
@@ -69,7 +75,6 @@ func LoadDifferences(old, new *Report) []string {
 		setups = append(setups, [2]*study.Setup{old.Treatments[k].setup, new.Treatments[i].setup})
 		names = append(names, b.Name)
 	}
-	text := changed(old, new) // as the study has it
 	var keys []string
 	of := map[string][]string{} // treatments, by the key and both values
 	for i, both := range setups {

@@ -27,7 +27,7 @@ func TestLoadDifferences(t *testing.T) {
 		{"another service", "service: echo", "service: monitor", "service: echo before, monitor now", "service"},
 		{"a rate", "n: 10", "n: 10\nrate: 100", "rate: not set before, 100", "rate"},
 		{"a stack", "stack: a", "stack: b", "", "stack: a before, b now"},
-		{"another name", "study: s", "study: z", "study: s before, z now", "study: s before, z now"},
+		{"another name", "study: s", "study: z", "", "study: s before, z now"},
 		{"another link", "n: 10", "n: 10\nlink: delay=40ms", "link: not set before, delay=40ms now", "link"},
 		{"another name of no link", "n: 10", "n: 10\nlink: none", "", "link"},
 		{"another connection", "n: 10", "n: 10\nconnection: per-request", "connection: not set before, per-request", "conn"},

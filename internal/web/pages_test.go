@@ -450,7 +450,7 @@ func TestComparedLoadsGiveNoVerdict(t *testing.T) {
 	}
 	for name, study := range map[string]string{"low": "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 9}]}\n",
 		"high":  "study: many\nfactors: {way: [{name: v, n: 3}, {name: w, n: 90}]}\n",
-		"named": "study: other\nconcurrency: 1\n"} {
+		"named": "study: other\nconcurrency: 4\n"} {
 		kept, plan, err := fabricated.Create(filepath.Join(dir, name), []byte(study+"service: echo\nstack: rest-json\n"+
 			"requests: 20\ndesign: {replications: 3}\n"))
 		ok(t, err)
@@ -460,7 +460,8 @@ func TestComparedLoadsGiveNoVerdict(t *testing.T) {
 		ok(t, kept.Close())
 	}
 	shows(t, s, "/compare/?r="+id(t, s, "low")+"&r="+id(t, s, "high"), "No verdict: ", "n of w: 9 before, 90 now.")
-	shows(t, s, "/compare/?r="+id(t, s, "1")+"&r="+id(t, s, "named"), "No verdict: ", "study: many before, other now.")
+	shows(t, s, "/compare/?r="+id(t, s, "1")+"&r="+id(t, s, "named"), "No verdict: ",
+		"study: many before, other now; concurrency: 1 before, 4 now.")
 }
 
 // Facts that differ are shown as they are written, and no more of them than a page bears.
