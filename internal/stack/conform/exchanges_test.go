@@ -20,7 +20,6 @@ import (
 // fakeProgram is a program that is ready for anything, counts warmed requests of a
 // warm-up, and has records of a recorded run. It notes the credentials it was told.
 type fakeProgram struct {
-	again   bool // it takes another line of its verb
 	warmed  int
 	failed  stack.Failures
 	records []measure.Exchange
@@ -46,7 +45,7 @@ func (p *fakeProgram) conn(t *testing.T) *stack.Conn {
 			switch {
 			case c.Type == "serve" || c.Type == "call":
 				p.told = c.Credentials
-				says = fmt.Appendf(nil, `{"type":"ready","again":%v,"url":"http://127.0.0.1:1/"}`+"\n", p.again)
+				says = []byte(`{"type":"ready","url":"http://127.0.0.1:1/"}` + "\n")
 			case c.Discard || c.Type == "run" && !c.Record:
 				says = fmt.Appendf(nil, "{\"type\":\"end\",\"count\":%d,\"failed\":%d,\"first_failure\":%q}\n", p.warmed,
 					p.failed.Failed, p.failed.FirstFailure)

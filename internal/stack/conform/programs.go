@@ -18,9 +18,8 @@ type programs struct {
 
 func newPrograms(c suite) *programs {
 	serves := server{program: program{c: c, verb: "serve"}}
-	beside := server{program: serves.program, beside: true}
 	calls := program{c: c, verb: "call"}
-	return &programs{serves, beside, calls, calls}
+	return &programs{serves, serves, calls, calls}
 }
 
 // close sees those that run end cleanly.
@@ -111,7 +110,6 @@ func (p *program) close() error {
 // A server is a program that serves, and what it serves.
 type server struct {
 	program
-	beside   bool   // it is only to be there, beside another: nobody asks it, and one program may change its security
 	serves   string // the line that it was made ready with
 	security string
 	url      string
@@ -120,7 +118,7 @@ type server struct {
 // use runs do with a server of the service that has nothing to report yet.
 func (h *server) use(s stack.Serve, do func(srv *stack.Conn, url string) error) error {
 	line := fmt.Sprint(s)
-	if h.running != nil && h.security != s.Security && !h.beside { // a trial's program never changes that
+	if h.running != nil && h.security != s.Security { // a trial's program never changes that
 		if err := h.close(); err != nil {
 			return err
 		}
