@@ -86,7 +86,7 @@ var pythonMutants = []mutant{
 		`if line["connection"] == "per-request" or response.will_close or x["seq"] == 9:`},
 	{"client gives up", `timeout=timeout)`, `timeout=None)`},
 	{"client gives up", `timeout=timeout)`, `timeout=timeout / 1000)`},
-	{"paces requests", `if due > now() - start:`, `if False:`},
+	{"paces requests", `if left > 0:`, `if False:`},
 	{"paces requests", `pace = 1e9 / ask["rate"] if ask.get("rate") else ask.get("interval", 0)`, `pace = 0`},
 	{"paces requests", `if ask.get("arrival", "constant") not in ("", "constant"):`, `if False:`},
 	{"paces requests", `if due >= last or not ask.get("rate") and now() - start >= last:`, `if now() - start > 2 * last:`},

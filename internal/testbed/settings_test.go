@@ -143,6 +143,7 @@ func recorder(t *testing.T, dir, file string) {
 version: "1"
 language: Go
 options: [own]
+build: {product: [stack.yaml]} # not the file that it writes
 serve: {command: [%[1]q, record, %[2]q, "{heap}", serve], heap: 64MB}
 call: {command: [%[1]q, record, %[2]q, "{heap}", call], heap: 64MB}
 serves:

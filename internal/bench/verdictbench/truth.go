@@ -123,7 +123,7 @@ func (t Truth) Write(dir string, r *rand.Rand) error {
 	}
 	facts := t.Facts
 	if facts == "" {
-		facts = `{"edgegauge":{"version":"bench"}}`
+		facts = `{"edgegauge":{"version":"bench"},"placement":{}}` // as labs of today write them
 	}
 	kept, p, err := fabricated.CreateOn(dir, t.study(), []byte(facts))
 	if err != nil {
