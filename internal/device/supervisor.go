@@ -242,9 +242,13 @@ func killTree(pid int) (left []string) {
 	return left
 }
 
-// commandOf is what a process was started as, in one line of at most 100 bytes; empty: it is gone.
+// commandOf is what a process was started as, in one line of at most 100 bytes; in the midst of its exec, its program;
+// empty: it is gone.
 func commandOf(pid int) string {
 	b, _ := kernel.ReadProc(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if len(b) == 0 {
+		b, _ = kernel.ReadProc(fmt.Sprintf("/proc/%d/comm", pid))
+	}
 	text := strings.Join(strings.Fields(strings.ReplaceAll(string(b), "\x00", " ")), " ")
 	if text = printable.Line(printable.Redact(text)); len(text) > 100 {
 		text = strings.ToValidUTF8(text[:97], "") + "..."
