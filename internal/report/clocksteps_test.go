@@ -51,6 +51,9 @@ func TestStepsAreThoseOfTheClock(t *testing.T) {
 
 // Equals at the edge of a step are never told apart by what the clock shows, however few trials there are.
 func TestEqualsAtTheEdgeOfAStepAreNotToldApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation")
+	}
 	rnd := rand.New(rand.NewPCG(16, 1))
 	apart := 0
 	const studies = 150

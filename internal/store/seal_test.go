@@ -92,6 +92,9 @@ func execAll(dir, text string) error {
 // Whatever is edited in a ledger is told: each column of each table in its first and its last row, each row that is
 // gone, added or another study's, and a ledger that is said to be of before seals. No column is left out.
 func TestEveryEditOfALedgerIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than make check may")
+	}
 	dir, other := eventful(t, "one", 8), eventful(t, "another", 10)
 	s := must[*Store](t)(OpenReadOnly(dir))
 	all := map[string]string{
