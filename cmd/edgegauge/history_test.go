@@ -36,8 +36,9 @@ func (p past) write(t *testing.T, dir string, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	run := math.Exp(0.01 * r.NormFloat64())
 	facts, err := json.Marshal(map[string]any{"edgegauge": map[string]string{"version": "bench"},
-		"devices": map[string]any{"local": map[string]any{"model": "m", "kernel": p.kernel, "cpus": 2}},
-		"stacks":  map[string]any{"s": map[string]any{"version": "1", "commit": p.commit, "checksums": sums(p.program)}}})
+		"devices":   map[string]any{"local": map[string]any{"model": "m", "kernel": p.kernel, "cpus": 2}},
+		"stacks":    map[string]any{"s": map[string]any{"version": "1", "commit": p.commit, "checksums": sums(p.program)}},
+		"placement": map[string]any{}})
 	ok(t, err)
 	ok(t, verdictbench.Truth{Study: pastStudy + p.study, Facts: string(facts), RTT: func(r *rand.Rand, _, _ int) float64 {
 		return p.rtt * run * math.Exp(0.01*r.NormFloat64())
