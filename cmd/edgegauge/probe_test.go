@@ -150,6 +150,8 @@ func TestCompareRefusesImpossibleProbes(t *testing.T) {
 		{`"mean":1`, `"mean":5`}, {`"mean":1`, `"mean":-1`}, {`"median":1`, `"median":3`}, {`"n":2`, `"n":0`},
 		{`"n":2`, `"n":3`},
 		{`"url"`, `"runs":99,"url"`}, {"," + run, ""}, {`"url"`, `"confidence":5,"url"`}, {`"answers":1`, `"answers":-1`},
+		{`"requests":4,"failures":0,"per_run":[{"requests":2,"failures":0`,
+			`"requests":4,"failures":2,"per_run":[{"requests":2,"failures":2`}, // times of no answer
 		{`"max":1`, `"max":1,"sd":-1`}, {`"median":1`, `"median":1,"p95":0.5`}, {"]}", ""},
 	} {
 		o.write(t, "bad.json", strings.Replace(good, change[0], change[1], 1))

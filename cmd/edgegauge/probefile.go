@@ -180,7 +180,7 @@ func (p probeReport) possible() bool {
 			r.RequestBody < 0 || r.ResponseBody != nil && *r.ResponseBody < 0 || r.Answers < 0 || r.Waiting < 0 {
 			return false
 		}
-		if r.Late != nil && !counts(*r.Late, r.Failures) {
+		if r.Late != nil && !counts(*r.Late, r.Failures) || r.RTT != nil && r.Requests > 0 && r.Failures == r.Requests {
 			return false
 		}
 		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) ||
