@@ -70,7 +70,7 @@ func TestRequestsWithConnectionsOfTheirOwn(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			cpu := ownCPU(t)
 			d := stacktest.Built(t, filepath.Join("..", f.name))
-			p := pair{lightly(t, cpu, d, d.Serve), lightly(t, cpu, d, d.Call)}
+			p := pair{server: lightly(t, cpu, d, d.Serve), client: lightly(t, cpu, d, d.Call)}
 			for _, encoding := range f.encodings {
 				t.Run(encoding+": closing follows decoding", func(t *testing.T) { closingFollowsDecoding(t, p, encoding) })
 				t.Run(encoding+": each has its own", func(t *testing.T) { eachHasItsOwnConnection(t, p, encoding) })

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/stack/stacktest"
@@ -63,18 +64,39 @@ func ownCPU(t *testing.T) int {
 }
 
 // A pair is a stack's server and client, in a process each, on one CPU.
-type pair struct{ server, client *stack.Conn }
+type pair struct {
+	server, client *stack.Conn
+	pids           []int
+}
+
+// cpu is the CPU time that both have had.
+func (p pair) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	var sum time.Duration
+	for _, pid := range p.pids {
+		for _, each := range append(kernel.Family(pid), pid) {
+			used, err := kernel.CPUTime(each)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += used
+		}
+	}
+	return sum
+}
 
 // start starts a pair with options; both end with the test.
 func start(t *testing.T, cpu int, f framework, service string, n int, options map[string]string) pair {
 	t.Helper()
 	d := stacktest.Built(t, filepath.Join("..", f.name))
 	c := stacktest.Built(t, filepath.Join("..", cmp.Or(f.client, f.name)))
-	begin := lightly
+	var through []string
 	if f.heavily() {
-		begin = heavily
+		through = []string{"env", "-u", "JAVA_TOOL_OPTIONS"}
 	}
-	p := pair{begin(t, cpu, d, d.Serve), begin(t, cpu, c, c.Call)}
+	server, serves := program(t, cpu, d, d.Serve, through...)
+	client, calls := program(t, cpu, c, c.Call, through...)
+	p := pair{server, client, []int{serves, calls}}
 	limits := stack.Limits{Body: 16e6}
 	ready, err := p.server.Serve(within(t),
 		stack.Serve{Service: service, Encoding: f.encoding, Security: "none", Transport: "http", Host: "127.0.0.1",
@@ -96,23 +118,19 @@ func start(t *testing.T, cpu int, f framework, service string, n int, options ma
 // are compared with those of another that does so.
 func lightly(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
 	t.Helper()
-	return program(t, cpu, d, p)
+	conn, _ := program(t, cpu, d, p)
+	return conn
 }
 
-// heavily starts one that compiles as in a study.
-func heavily(t *testing.T, cpu int, d stack.Description, p stack.Program) *stack.Conn {
-	t.Helper()
-	return program(t, cpu, d, p, "env", "-u", "JAVA_TOOL_OPTIONS")
-}
-
-func program(t *testing.T, cpu int, d stack.Description, p stack.Program, through ...string) *stack.Conn {
+// program starts one through another command, if any, and says its process.
+func program(t *testing.T, cpu int, d stack.Description, p stack.Program, through ...string) (*stack.Conn, int) {
 	t.Helper()
 	argv, err := p.Argv(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	alone := append([]string{"taskset", "-c", strconv.Itoa(cpu)}, through...)
-	return stacktest.Start(t, d.Dir, append(alone, argv...)...)
+	return stacktest.Process(t, d.Dir, append(alone, argv...)...)
 }
 
 func within(t *testing.T) context.Context {
@@ -164,27 +182,31 @@ func sum(x measure.Exchange) time.Duration {
 	return x.Serialization + x.Connection + x.RTT() + x.Deserialization
 }
 
-// The phases of a run with hooks add up to the total of a run without. All
-// programs share one CPU: on two, a framework that streams works at both ends at
-// once, and its total is shorter than the sum of its parts. Both pairs take
-// turns, and another round follows, up to a limit, until they are near enough: a
-// machine that others use tells little in one.
+// The phases of a run with hooks add up to the total of a run without: phases are a share of their requests' totals,
+// and such a request takes so many times the CPU time of one without, whatever else the machine does. All programs
+// share one CPU: on two, a framework that streams works at both ends at once, and its total is shorter than the sum of
+// its parts. Both pairs take turns, and another round follows, up to a limit, until they are near enough.
 func TestPhasesAddUp(t *testing.T) {
 	for _, f := range slices.Concat(frameworks, containers) {
 		t.Run(f.name+" "+f.encoding, func(t *testing.T) {
-			const most = 25
+			const most = 24
+			const fresh = 8 // rounds after which other processes go on: one that compiled oddly does so for ever
 			cpu := ownCPU(t)
-			with := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "on"})
-			without := start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "off"})
-			warm := 20 // thousands of numbers each: what is run again and again is compiled by then
+			warm := 2 // thousands of numbers in each request: what is run again and again is compiled by then
 			if f.heavily() {
-				warm = 100
+				warm = 10
 			}
-			round(t, with, without, warm)
+			var with, without pair
 			var ratios []float64
 			for len(ratios) < most {
-				on, off := round(t, with, without, 10)
-				ratios = append(ratios, float64(median(on, sum))/float64(median(off, total)))
+				if len(ratios)%fresh == 0 {
+					with = start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "on"})
+					without = start(t, cpu, f, f.service, 9310, map[string]string{"hooks": "off"})
+					for range warm {
+						round(t, with, without)
+					}
+				}
+				ratios = append(ratios, round(t, with, without))
 				if addUp(ratios) {
 					t.Logf("phases are %.1f %% of the total without hooks: %.2f", 100*middle(ratios), ratios)
 					return
@@ -196,22 +218,26 @@ func TestPhasesAddUp(t *testing.T) {
 	}
 }
 
-// round sends so many requests of each pair, and returns the clients' records. They take turns for two requests, so
-// that the other work of the machine, which comes and goes, is beside both.
-func round(t *testing.T, with, without pair, requests int) (on, off []measure.Exchange) {
+// round sends requests of each pair, and returns the first's phases as a share of the second's total.
+func round(t *testing.T, with, without pair) float64 {
 	t.Helper()
-	const turn = 2
-	for range requests / turn {
-		a, _ := with.run(t, turn)
-		b, served := without.run(t, turn)
-		for _, x := range slices.Concat(b, served) {
-			if x.Serialization+x.Deserialization+x.Processing+x.Connection != 0 {
-				t.Fatalf("a phase in %+v, without hooks", x)
-			}
+	const requests = 10
+	before := with.cpu(t)
+	on, _ := with.run(t, requests)
+	used := with.cpu(t) - before
+	before = without.cpu(t)
+	off, served := without.run(t, requests)
+	usedWithout := without.cpu(t) - before
+	for _, x := range slices.Concat(off, served) {
+		if x.Serialization+x.Deserialization+x.Processing+x.Connection != 0 {
+			t.Fatalf("a phase in %+v, without hooks", x)
 		}
-		on, off = append(on, a...), append(off, b...)
 	}
-	return on, off
+	var shares []float64
+	for _, x := range on {
+		shares = append(shares, float64(sum(x))/float64(x.Total))
+	}
+	return middle(shares) * float64(used) / float64(usedWithout)
 }
 
 // bound is by how much the phases of a run may differ from the total of another.

@@ -46,6 +46,13 @@ const Quickly = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 // test, and must end well.
 func Start(t *testing.T, dir string, argv ...string) *stack.Conn {
 	t.Helper()
+	conn, _ := Process(t, dir, argv...)
+	return conn
+}
+
+// Process is Start, and says which process it started.
+func Process(t *testing.T, dir string, argv ...string) (conn *stack.Conn, pid int) {
+	t.Helper()
 	p, err := launch(exec.Command(argv[0], argv[1:]...), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +63,7 @@ func Start(t *testing.T, dir string, argv ...string) *stack.Conn {
 		}
 		p.out.Close()
 	})
-	return p.conn
+	return p.conn, p.cmd.Process.Pid
 }
 
 // Between runs the checks of the conformance kit whose name contains check on a
