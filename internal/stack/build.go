@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,7 +54,9 @@ func (d Description) NotFound() string {
 func (d Description) Unmet(ctx context.Context, needs []Need) []Need {
 	var out, bring []Need
 	for _, n := range needs {
-		switch met := n.met(ctx, d.Dir); {
+		met, found := n.met(ctx, d.Dir)
+		n.found = found
+		switch {
 		case met:
 		case n.Brought:
 			n.File = within(d.Dir, n.File) // the message says where it was looked for
@@ -90,28 +91,70 @@ func (n Need) String() string {
 	if n.Brought {
 		return n.what() + " is missing, and only you can supply it: " + n.Install
 	}
+	if n.found != "" {
+		return fmt.Sprintf("%s is missing (%s); run: %s", n.what(), n.found, n.Install)
+	}
 	return n.what() + " is missing; run: " + n.Install
 }
 
-// met tries the need: a version is believed only from the program's own mouth.
-func (n Need) met(ctx context.Context, dir string) bool {
+// met tries the need: a version is believed only from the program's own mouth. Of one that is there and is not what is
+// needed it returns what it said.
+func (n Need) met(ctx context.Context, dir string) (met bool, found string) {
 	switch {
 	case n.Env != "":
 		dir := os.Getenv(n.Env)
 		_, err := os.Stat(dir)
-		return dir != "" && err == nil
+		return dir != "" && err == nil, ""
 	case n.File != "":
 		_, err := os.Stat(within(dir, n.File))
-		return err == nil
+		return err == nil, ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if len(n.Args) == 0 {
-		_, err := exec.LookPath(n.Program)
-		return err == nil
+	path, err := exec.LookPath(n.Program)
+	if err != nil || len(n.Args) == 0 {
+		return err == nil, ""
 	}
 	out, err := kernel.CombinedOutput(exec.CommandContext(ctx, n.Program, n.Args...))
-	return err == nil && bytes.Contains(out, []byte(n.Version))
+	switch {
+	case err != nil:
+		return false, fmt.Sprintf("%s does not work: %s: %v%s", path, strings.Join(n.Args, " "), err, firstWords(string(out)))
+	case !n.is(string(out)):
+		return false, path + " says" + firstWords(string(out))
+	}
+	return true, ""
+}
+
+// is reports whether the version stands in what a program prints, as a version or the beginning of one: 17 is not in
+// 11.0.17, nor in 2025-04-17.
+func (n Need) is(output string) bool {
+	digit := func(c byte) bool { return '0' <= c && c <= '9' }
+	v := n.Version
+	for at := 0; ; at++ {
+		i := strings.Index(output[at:], v)
+		if i < 0 || v == "" {
+			return v == ""
+		}
+		at += i
+		before := at > 0 && digit(v[0]) && strings.IndexByte("0123456789.-+", output[at-1]) >= 0
+		after := at+len(v) < len(output) && digit(v[len(v)-1]) && digit(output[at+len(v)])
+		if !before && !after {
+			return true
+		}
+	}
+}
+
+// firstWords is the line of a program's output that names an error, else the first, behind a colon; empty: there is none.
+func firstWords(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	best := lines[0]
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(strings.ToLower(l), "error") }); i >= 0 {
+		best = lines[i]
+	}
+	if best = strings.TrimSpace(best); best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %.200q", best)
 }
 
 // MetBy tries the need on another machine, where run runs a command: its output,
@@ -130,7 +173,7 @@ func (n Need) MetBy(run func(argv ...string) (output string, ok bool)) bool {
 	default:
 		var out string
 		out, ok = run(append([]string{n.Program}, n.Args...)...)
-		ok = ok && strings.Contains(out, n.Version)
+		ok = ok && n.is(out)
 	}
 	return ok
 }

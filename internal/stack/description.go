@@ -47,13 +47,14 @@ const CountsBytes = "counts the bytes of its messages"
 type Need struct {
 	Program string   `yaml:"program"` // looked for in PATH
 	Args    []string `yaml:"args"`    // make it print its version
-	Version string   `yaml:"version"` // must occur in what it prints; empty: any
+	Version string   `yaml:"version"` // must occur in what it prints, not within a longer number; empty: any
 	File    string   `yaml:"file"`    // or: a file that must be there, by its path from the stack's folder
 	Env     string   `yaml:"env"`     // or: a variable naming a folder that must be there
 	Install string   `yaml:"install"` // the command that installs it, or what to do
 	// Brought says that only the user can bring the file: nothing installs it. It
 	// is needed where the stack is built, not where its products run.
-	Brought bool `yaml:"brought"`
+	Brought bool   `yaml:"brought"`
+	found   string // what was found instead, where something was
 }
 
 // RunNeeds are the needs of a machine that runs the stack's products: where they

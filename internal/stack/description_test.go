@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -246,10 +247,53 @@ func TestMissingNeeds(t *testing.T) {
 		{Program: "sh", Args: []string{"-c", "echo version 17"}, Version: "21", Install: "apt-get install sh21"},
 		{Env: "NO_SUCH_HOME", Install: "set it"},
 		{File: "/no/such/file", Install: "put it there"},
+		{Program: "sh", Args: []string{"-c", "echo picked up; echo Error: no VM >&2; exit 1"}, Version: "17", Install: "x"},
 	}}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
 	missing := d.Missing(t.Context())
-	if len(missing) != 4 || missing[1].String() != "sh 21 is missing; run: apt-get install sh21" {
-		t.Errorf("got %v", missing)
+	if len(missing) != 5 {
+		t.Fatalf("got %v", missing)
+	}
+	for i, want := range map[int]string{
+		0: "no-such-program is missing; run: apt-get install no-such",
+		1: "sh 21 is missing (" + sh + ` says: "version 17"); run: apt-get install sh21`,
+		4: "sh 17 is missing (" + sh + " does not work: -c echo picked up; echo Error: no VM >&2; exit 1: exit status 1: " +
+			`"Error: no VM"); run: x`,
+	} {
+		if got := missing[i].String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A version is that of what a program prints, and no part of another number.
+func TestVersionsOfPrograms(t *testing.T) {
+	for _, tt := range []struct {
+		version, output string
+		want            bool
+	}{
+		{"17", "openjdk version \"17.0.15\" 2025-04-15", true},
+		{"17", "openjdk version \"11.0.17\" 2022-10-18", false},
+		{"17", "openjdk version \"21.0.2\" 2024-01-17", false},
+		{"17", "openjdk version \"21.0.17\" 2024-01-17\njavac 17", true},
+		{"17", "javac 17", true},
+		{"17", "javac 170", false},
+		{"1.8.", "java version \"1.8.0_202\"", true},
+		{"1.8.", "java version \"11.8.0\"", false},
+		{"version 6.", "Mono JIT compiler version 6.8.0.105", true},
+		{"2.8", "The gSOAP Stub and Skeleton Compiler for C and C++, soapcpp2 2.8.124", true},
+		{"3", "Apache Maven 3.8.7", true},
+		{"1.", "protobuf-c 1.4.1\nlibprotoc 3.21.12", true},
+		{"1.", "protobuf-c 21.4.0", false},
+		{"", "anything", true},
+		{"", "", true},
+	} {
+		if got := (Need{Version: tt.version}).is(tt.output); got != tt.want {
+			t.Errorf("%q in %q: got %v", tt.version, tt.output, got)
+		}
 	}
 }
 
