@@ -104,9 +104,9 @@ func (l Local) newSupervisor(namespace *os.File) (*localSupervisor, error) {
 // temporary files.
 func (l Local) environ() []string {
 	if l.Temp == "" {
-		return environment()
+		return kernel.Environment()
 	}
-	return append(environment(), "TMPDIR="+l.Temp)
+	return append(kernel.Environment(), "TMPDIR="+l.Temp)
 }
 
 // ends are one side's ends of the pipes between the lab and a program, and the program's log.

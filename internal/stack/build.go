@@ -54,7 +54,7 @@ func (d Description) NotFound() string {
 func (d Description) Unmet(ctx context.Context, needs []Need) []Need {
 	var out, bring []Need
 	for _, n := range needs {
-		met, found := n.met(ctx, d.Dir)
+		met, found := n.met(ctx, d.Dir, d.environment(n))
 		n.found = found
 		switch {
 		case met:
@@ -97,9 +97,20 @@ func (n Need) String() string {
 	return n.what() + " is missing; run: " + n.Install
 }
 
-// met tries the need: a version is believed only from the program's own mouth. Of one that is there and is not what is
-// needed it returns what it said.
-func (n Need) met(ctx context.Context, dir string) (met bool, found string) {
+// environment is what a program that is needed has when it works: that of a trial where serve or call begins with it,
+// and all of ours where only the build does.
+func (d Description) environment(n Need) []string {
+	for _, p := range []Program{d.Serve, d.Call} {
+		if p.Runs(n.Program) {
+			return append(kernel.Environment(), p.Env...)
+		}
+	}
+	return nil
+}
+
+// met tries the need, a program with some environment, nil: ours. A version is believed only from the program's own
+// mouth. Of one that is there and is not what is needed it returns what it said.
+func (n Need) met(ctx context.Context, dir string, environment []string) (met bool, found string) {
 	switch {
 	case n.Env != "":
 		dir := os.Getenv(n.Env)
@@ -115,7 +126,9 @@ func (n Need) met(ctx context.Context, dir string) (met bool, found string) {
 	if err != nil || len(n.Args) == 0 {
 		return err == nil, ""
 	}
-	out, err := kernel.CombinedOutput(exec.CommandContext(ctx, n.Program, n.Args...))
+	cmd := exec.CommandContext(ctx, n.Program, n.Args...)
+	cmd.Env = environment
+	out, err := kernel.CombinedOutput(cmd)
 	switch {
 	case err != nil:
 		return false, fmt.Sprintf("%s does not work: %s: %v%s", path, strings.Join(n.Args, " "), err, firstWords(string(out)))

@@ -269,6 +269,26 @@ func TestMissingNeeds(t *testing.T) {
 	}
 }
 
+// What a stack's programs need is looked for where they will run: without the user's variables, and with their own.
+func TestNeedsAreMetWhereProgramsRun(t *testing.T) {
+	t.Setenv("BREAKS", "yes")
+	t.Setenv("HELPS", "yes")
+	needs := []Need{{Program: "sh", Args: []string{"-c", `[ -z "$BREAKS" ] && [ -n "$OWN" ] && echo version 17`},
+		Version: "17", Install: "x"}}
+	d := Description{Needs: needs, Serve: Program{Command: []string{"sh", "-c"}, Env: []string{"OWN=yes"}}}
+	if missing := d.Missing(t.Context()); len(missing) > 0 {
+		t.Errorf("what the program never sees is held against it: %v", missing)
+	}
+	d.Needs = []Need{{Program: "sh", Args: []string{"-c", `echo "${HELPS:?}"`}, Install: "x"}}
+	if missing := d.Missing(t.Context()); len(missing) != 1 || !strings.Contains(missing[0].String(), "does not work") {
+		t.Errorf("what the program will lack is not missed: %v", missing)
+	}
+	d.Serve = Program{Command: []string{"build/server"}} // sh only builds
+	if missing := d.Missing(t.Context()); len(missing) > 0 {
+		t.Errorf("the build has all that the user has: %v", missing)
+	}
+}
+
 // A version is that of what a program prints, and no part of another number.
 func TestVersionsOfPrograms(t *testing.T) {
 	for _, tt := range []struct {

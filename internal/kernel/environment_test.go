@@ -1,4 +1,4 @@
-package device
+package kernel
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ func TestProgramsInheritAShortList(t *testing.T) {
 		name, value, _ := strings.Cut(set, "=")
 		t.Setenv(name, value)
 	}
-	got := environment()
+	got := Environment()
 	for _, want := range []string{"JAVA8_HOME=/jdk8", "TMPDIR=/t", "LC_ALL=C"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not inherited", want)

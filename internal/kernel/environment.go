@@ -1,4 +1,4 @@
-package device
+package kernel
 
 import (
 	"os"
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// environment is what a started program inherits: where programs, temporary files
+// Environment is what a started program inherits: where programs, temporary files
 // and installations are, who runs it, and in which language it speaks. Nothing
 // else, such as a proxy or a token of the user's, reaches a stack.
-func environment() []string {
+func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return !inherited(name)
