@@ -111,7 +111,8 @@ type offerJSON struct {
 	Transports  []string          `json:"transports"`
 	Sides       []string          `json:"sides"`
 	Connections []string          `json:"connections"`
-	Options     map[string]string `json:"options,omitempty"` // that a study must give
+	Concurrency int               `json:"concurrency,omitempty"` // the most requests in flight
+	Options     map[string]string `json:"options,omitempty"`     // that a study must give
 }
 
 func unknownStack(bed *testbed.Testbed, verb, name string) error {

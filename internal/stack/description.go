@@ -102,6 +102,8 @@ type Offer struct {
 	Transports  []string `yaml:"transports"`  // likewise
 	Sides       []string `yaml:"sides"`       // client, server
 	Connections []string `yaml:"connections"` // keep-alive, per-request, pipelined, multiplexed
+	// Concurrency is the most requests that its client has in flight; 0: any number.
+	Concurrency int `yaml:"concurrency"`
 	// Options are what options of the study must be for this offer; one that is
 	// not given is empty.
 	Options map[string]string `yaml:"options"`

@@ -59,6 +59,10 @@ func (d Description) checkOffers(file string, text []byte) error {
 				}
 			}
 		}
+		if o.Concurrency < 0 {
+			errs = append(errs, fmt.Errorf("%s: line %d: concurrency %d is negative; write the most requests that a client has "+
+				"in flight", file, lineOf(&root, "serves", i, "concurrency"), o.Concurrency))
+		}
 		if len(missing) > 0 {
 			errs = append(errs, fmt.Errorf("%s: line %d: no %s in serves[%d]; see stacks/PROTOCOL.md", file,
 				lineOf(&root, "serves", i), strings.Join(missing, ", "), i))

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"edgegauge.example/edgegauge/internal/plural"
 )
 
 // A dimension is one column of the table of what a stack serves.
@@ -62,6 +64,25 @@ func (t *candidate) served() {
 			so = trail{append(so.values, *v), append([]string{d.key}, so.keys...)}
 		}
 	}
+	for _, h := range halves {
+		if most := mostInFlight(h.rows); h.side == "client" && most > 0 && t.setup.Concurrency > most {
+			t.complain(fmt.Sprintf("stack %q has at most %s in flight, not %d", h.stack, plural.Count(most, "request"),
+				t.setup.Concurrency), fmt.Sprintf("write concurrency: %d", most), append(slices.Clone(stackKeys),
+				"concurrency")...)
+		}
+	}
+}
+
+// mostInFlight is how many requests a client of one of these rows can have in flight; 0: any number.
+func mostInFlight(rows []Cell) int {
+	most := 0
+	for _, c := range rows {
+		if c.Concurrency == 0 {
+			return 0
+		}
+		most = max(most, c.Concurrency)
+	}
+	return most
 }
 
 // givenFirst puts what the study leaves open last, so that it is chosen among

@@ -67,6 +67,7 @@ type Cell struct {
 	Services, Encodings, Securities, Transports, Connections []string
 
 	Client, Server bool // the side the stack has for it
+	Concurrency    int  // the most requests that its client has in flight; 0: any number
 	// Options are what the study's options must be for this row; one that the
 	// study does not give is empty.
 	Options map[string]string

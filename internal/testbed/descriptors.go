@@ -40,11 +40,30 @@ func (x *assembly) seeDescriptors() {
 		if what, advice := tooManyDevices(t.Setup, r); what != "" {
 			x.lack(t, what, advice, "devices")
 		}
+		if what, advice := tooFewForTheLab(t.Setup.AtOnce, r.limit); what != "" {
+			x.lack(t, what, advice, "at_once")
+			continue
+		}
 		client, server := x.filesOf(t.Setup)
 		if what, advice := tooManyAtOnce(t.Setup.Concurrency, client, server, r.limit, r.files); what != "" {
 			x.lack(t, what, advice, "driven_from", "concurrency")
 		}
 	}
+}
+
+// tooFewForTheLab says why the lab itself cannot work with so many files: it has up to 35 open for one trial, and 14 more
+// for each at the same time, and its programs fewer.
+func tooFewForTheLab(atOnce, limit int) (what, advice string) {
+	const one, each = 48, 16
+	if need := one + each*(max(atOnce, 1)-1); limit < need {
+		advice = "raise the limit (ulimit -Hn) before you start edgegauge"
+		if fits := (limit-one)/each + 1; limit >= one && fits < atOnce {
+			advice = fmt.Sprintf("write at_once: %d or less, or %s", fits, advice)
+		}
+		return fmt.Sprintf("a program may open %d files here, and edgegauge itself opens up to %d while it measures", limit,
+			need), advice
+	}
+	return "", ""
 }
 
 // overDatagrams are the transports with one socket at a server, however many clients there are.
@@ -72,7 +91,7 @@ func (x *assembly) filesOf(s *study.Setup) (client, server int) {
 func tooManyAtOnce(n, client, server, limit, free int) (what, advice string) {
 	each := max(client, server)
 	switch {
-	case each <= fewFiles: // who may open fewer files than that has other troubles
+	case each <= fewFiles: // which is less than what the lab itself needs
 	case each+fewFiles > limit:
 		return fmt.Sprintf("%d connections are as many open files, and a program may open %d here", each, limit),
 			fmt.Sprintf("write concurrency: %d or less, or raise the limit (ulimit -Hn) before you start edgegauge",
@@ -103,6 +122,9 @@ func tooManyDevices(s *study.Setup, r room) (what, advice string) {
 	files := func(n int) int { return 2*n + processes(n)*reference.SpareFiles }
 	memory := bytesOf(s)
 	switch {
+	case r.limit <= reference.SpareFiles:
+		return fmt.Sprintf("%d devices need a server that has up to %d open files besides their connections, and a program "+
+			"may open %d here", n, reference.SpareFiles, r.limit), raise
 	case n > most && who == "":
 		return fmt.Sprintf("%d devices are %d connections, and each of the server's processes may open %d files here", n, n,
 			r.limit), fmt.Sprintf("take at most %d devices, or %s", most, raise)

@@ -159,6 +159,10 @@ func TestConnectionsThatDoNotFit(t *testing.T) {
 		{"its memory", with(setup("reference/floor-tcp", "keep-alive", 100_000), func(s *study.Setup) {
 			s.Transport = "tcp"
 		}), has(func(r *room) { r.memory = 650e6 }), "100000 connections take some 1300 MB of memory, and this machine has 650 MB left; take at most 50000 devices"},
+		{"few files", setup("reference/mqtt", "keep-alive", 1), has(func(r *room) { r.limit = 200 }),
+			"1 devices need a server that has up to 200 open files besides their connections, and a program may open 200 here; " +
+				"raise the limit"},
+		{"one more", setup("reference/mqtt", "keep-alive", 1), has(func(r *room) { r.limit = 201 }), ""},
 		{"one after the other", setup("reference/rest-json", "per-request", 100_000), room{limit: 1000}, ""},
 		{"without connections", setup("reference/coap-json", "keep-alive", 1_000_000), room{limit: 1000}, ""},
 		{"no devices", setup("reference/mqtt", "keep-alive", 0), room{}, ""},
@@ -170,6 +174,23 @@ func TestConnectionsThatDoNotFit(t *testing.T) {
 	}
 	if freeFiles() < 100 || freeMemory() < 1<<20 || freeTracked() < 0 {
 		t.Errorf("%d files, %d B and %d tracked connections are left", freeFiles(), freeMemory(), freeTracked())
+	}
+}
+
+func TestFilesOfTheLabItself(t *testing.T) {
+	for _, tt := range []struct {
+		atOnce, limit int
+		want          string
+	}{
+		{0, 48, ""}, {1, 48, ""}, {8, 160, ""},
+		{1, 47, "a program may open 47 files here, and edgegauge itself opens up to 48 while it measures; raise the limit"},
+		{8, 159, "up to 160 while it measures; write at_once: 7 or less, or raise the limit"},
+		{8, 48, "write at_once: 1 or less, or raise"}, {8, 47, "up to 160 while it measures; raise the limit"},
+	} {
+		what, advice := tooFewForTheLab(tt.atOnce, tt.limit)
+		if got := what + "; " + advice; (what == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%d at once, %d files: got %q, want %q", tt.atOnce, tt.limit, got, tt.want)
+		}
 	}
 }
 

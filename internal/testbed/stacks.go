@@ -123,8 +123,8 @@ func (b *Testbed) stackFacts(ctx context.Context, d stack.Description) study.Sta
 	for _, o := range d.Serves {
 		f.Serves = append(f.Serves, study.Cell{
 			Services: o.Services, Encodings: o.Encodings, Securities: o.Security, Transports: o.Transports,
-			Connections: o.Connections,
-			Options:     o.Options, Client: slices.Contains(o.Sides, string(measure.Client)),
+			Connections: o.Connections, Concurrency: o.Concurrency,
+			Options: o.Options, Client: slices.Contains(o.Sides, string(measure.Client)),
 			Server: slices.Contains(o.Sides, string(measure.Server)),
 		})
 	}
