@@ -352,8 +352,7 @@ func waitShare(trials []map[string]float64, side measure.Side) float64 {
 	if len(shares) == 0 {
 		return 0
 	}
-	slices.Sort(shares)
-	return shares[len(shares)/2]
+	return stat.Middle(shares)
 }
 
 // holding is how many trials have a value above 0.
