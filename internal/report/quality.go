@@ -80,6 +80,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtStreams(noted)
 	r.doubtEnergy(noted)
 	r.doubtNothing()
+	r.doubtUntimed()
 	for i, trials := range noted {
 		r.doubtWaits(i, trials)
 		r.doubtProcesses(i, trials)
