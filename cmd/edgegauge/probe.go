@@ -61,8 +61,8 @@ NAME/response/{id}.
 A figure is the mean of runs. A figure marked with * is their geometric mean: the runs differ so much that an interval
 of their mean would reach below zero; the mean is printed below the table. A figure marked with ? is the mean, without
 an interval: the interval of the geometric mean reaches from below 1/100 of it to above 100 times it, as it often does
-with two runs. Answers per second are counted over the time until a run's last answer, or, with --rate, over the time
-of its schedule (requests over rate) if that is longer.
+with two runs. Answers per second are counted until a run's last request ends, answered or not, or, with --rate, over
+the time of its schedule (requests over rate) if that is longer.
 
 Without --rate the load is a closed loop: the next request follows the answer. With --rate, each request is due at an
 instant of a schedule, and its response time counts from that instant. It is sent then if one of the --concurrency
@@ -156,7 +156,7 @@ type figures struct {
 	out, in       int64
 	sent, failed  int
 	late          int           // of those that failed, the ones without an answer in time
-	last          time.Duration // when the last answer came
+	last          time.Duration // when the last request was over, answered or not
 	scheduled     time.Duration // how long requests at a rate were to take
 	why           string
 	quality       drive.DriverStats
@@ -334,6 +334,8 @@ func (x *figures) add(e measure.Exchange) error {
 		x.waited++
 		x.wait += e.Connection
 	}
+	at, _ := e.Ended()
+	x.last = max(x.last, at)
 	if e.Failure != "" {
 		x.failed++
 		if measure.Late(e.Failure) {
@@ -344,28 +346,19 @@ func (x *figures) add(e measure.Exchange) error {
 		}
 		return nil
 	}
-	x.last = max(x.last, e.Done)
 	x.in += e.In
 	x.rtt = append(x.rtt, int64(e.RTT()))
 	x.response = append(x.response, int64(e.Response()))
 	return nil
 }
 
-// rate is how many answers came per second until the last of them, or the end of the schedule, as the throughput of a
-// trial is.
-func (x figures) rate() float64 { return perSecond(len(x.rtt), max(x.last, x.scheduled)) }
+// length is how long the run took: until its last request was over, answered or not, or the end of the schedule.
+func (x figures) length() time.Duration { return max(x.last, x.scheduled) }
 
-// rateToTheEnd is rate, with the time in which requests failed after the last answer.
-func (x figures) rateToTheEnd() float64 {
-	if x.failed == 0 {
-		return x.rate()
-	}
-	return perSecond(len(x.rtt), max(x.last, x.scheduled, x.quality.Elapsed))
-}
-
-func perSecond(n int, took time.Duration) float64 {
-	if n == 0 {
+// rate is how many answers came per second of the run, as the throughput of a trial is.
+func (x figures) rate() float64 {
+	if len(x.rtt) == 0 {
 		return 0
 	}
-	return float64(n) / took.Seconds()
+	return float64(len(x.rtt)) / x.length().Seconds()
 }

@@ -296,9 +296,8 @@ func (b bound) held(all []figures, confidence float64) judged {
 	if b.figure == "failures" {
 		return b.ofFailures(totalOf(all), confidence)
 	}
-	var values, toTheEnd []float64
+	var values []float64
 	for i, x := range all {
-		toTheEnd = append(toTheEnd, x.rateToTheEnd())
 		switch v, ok := b.ofRun(x); {
 		case ok:
 			values = append(values, v)
@@ -320,14 +319,6 @@ func (b bound) held(all []figures, confidence float64) judged {
 			j.Verdict = stat.Undecided
 		}
 		j.Why = fmt.Sprintf("%d of %d runs had no answer, and the others were judged", silent(all), len(all))
-	}
-	if b.figure == "rate" && j.Verdict != stat.Undecided {
-		end := b.over(toTheEnd, confidence)
-		if j.p = max(j.p, end.p); end.Verdict != j.Verdict {
-			j.Verdict = stat.Undecided
-			j.Why = fmt.Sprintf("requests failed after the last answer, and until the end of the runs it is %s",
-				report.Format(*end.Value, end.Unit))
-		}
 	}
 	return b.amongAll(j, all, confidence)
 }

@@ -131,3 +131,36 @@ func TestWaitingExplainsLateRequestsOfProbes(t *testing.T) {
 		t.Error("more requests were late than failed")
 	}
 }
+
+// The throughput of a probe of an earlier version in which requests failed is until the last answer: it is compared all
+// the same, and said to be so. Where none failed, it is that of the run.
+func TestEarlierProbesAreSaidToBeTooFast(t *testing.T) {
+	probed := func(failed int, length *float64) probeReport {
+		p := probeReport{URL: "http://h/"}
+		times, body := slices.Repeat([]int64{1e6}, 200), 1.0
+		for i := range 8 {
+			times[0] += int64(1e3 * i)
+			p.PerRun = append(p.PerRun, probeRun{Requests: 200, Failures: failed, RequestBody: 1, ResponseBody: &body,
+				RTT: withinOf(times[:200-failed], failed), ResponseTime: withinOf(times[:200-failed], failed),
+				Answers: 600 + float64(i), Length: length})
+			p.Requests, p.Failures = p.Requests+200, p.Failures+failed
+		}
+		return p
+	}
+	second := 1.0
+	for what, tt := range map[string]struct {
+		old  probeReport
+		want bool
+	}{
+		"an earlier one that failed": {probed(20, nil), true}, "an earlier one": {probed(0, nil), false},
+		"one of today that failed": {probed(20, &second), false},
+	} {
+		c, err := compareProbes("old", "new", tt.old, probed(0, &second), nil, compareFlags{margin: 0.05})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(c.Warnings, "\n"), "old: an earlier edgegauge counted"); got != tt.want {
+			t.Errorf("%s: %q, want a warning: %v", what, c.Warnings, tt.want)
+		}
+	}
+}

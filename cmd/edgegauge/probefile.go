@@ -65,6 +65,7 @@ type probeRun struct {
 	RequestBody  float64  `json:"request_body"`
 	ResponseBody *float64 `json:"response_body"`
 	Answers      float64  `json:"answers"`
+	Length       *float64 `json:"length"`                          // s; null: an earlier edgegauge wrote it (tooFast)
 	Waiting      float64  `json:"waiting"`                         // s without a CPU in each s of the run
 	Waited       *int     `json:"waited_for_connection,omitempty"` // requests at a rate; null: there is none
 	RateReached  *float64 `json:"rate_reached,omitempty"`          // share of it, likewise
@@ -177,7 +178,8 @@ func (p probeReport) possible() bool {
 	for _, r := range p.PerRun {
 		requests, failures, each = requests+r.Requests, failures+r.Failures, each && r.Requests > 0
 		if !r.RTT.possible(r.Requests-r.Failures) || !r.ResponseTime.possible(r.Requests-r.Failures) ||
-			r.RequestBody < 0 || r.ResponseBody != nil && *r.ResponseBody < 0 || r.Answers < 0 || r.Waiting < 0 {
+			r.RequestBody < 0 || r.ResponseBody != nil && *r.ResponseBody < 0 || r.Answers < 0 || r.Waiting < 0 ||
+			r.Length != nil && *r.Length < 0 {
 			return false
 		}
 		if r.Late != nil && !counts(*r.Late, r.Failures) || r.RTT != nil && r.Requests > 0 && r.Failures == r.Requests {
@@ -215,6 +217,12 @@ func (w *within) possible(answers int) bool {
 	}
 	return w.N >= 1 && (answers == 0 || w.N <= answers) && inOrder(&w.Min, &w.Mean, &w.Max) &&
 		inOrder(&w.Min, &w.Median, w.P95, w.P99, &w.Max) && inOrder(w.SD)
+}
+
+// tooFast reports whether an earlier edgegauge wrote a probe in which requests failed: its answers per second are until
+// the last answer, as if the run had ended there.
+func (p probeReport) tooFast() bool {
+	return slices.ContainsFunc(p.PerRun, func(r probeRun) bool { return r.Length == nil && r.Failures > 0 })
 }
 
 // answered is how many requests were answered.
@@ -350,6 +358,10 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 		if share := stat.Pooled(side.p.failures()).Of(); side.p.Failures > 0 {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %d of %d requests failed (%s; the first: %s); times are "+
 				"of those answered", side.name, side.p.Failures, side.p.Requests, report.RoughPercent(share), side.p.FirstFailure))
+		}
+		if side.p.tooFast() {
+			out.Warnings = append(out.Warnings, side.name+": an earlier edgegauge counted its throughput until the last "+
+				"answer, without the time in which requests failed after it, so it may be too high; probe again")
 		}
 		for _, w := range side.p.Warnings {
 			out.Warnings = append(out.Warnings, side.name+": "+w)

@@ -195,9 +195,9 @@ func (s Series) besideFellows(other Series) map[int]float64 {
 	if len(ratios) == 0 {
 		return map[int]float64{}
 	}
-	slices.Sort(ratios)
+	usual := stat.Middle(ratios)
 	for block := range expected {
-		expected[block] *= ratios[len(ratios)/2]
+		expected[block] *= usual
 	}
 	return expected
 }

@@ -122,10 +122,10 @@ func closest(pairs []pair) []pair {
 	return kept
 }
 
-// median sorts x.
+// median sorts x. A board's program, which has this package in it, is to do without stat.
 func median(x []float64) float64 {
 	slices.Sort(x)
-	return x[len(x)/2]
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // An Echo is a ping and its answer. The wire's own time is taken off already:

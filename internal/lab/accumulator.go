@@ -104,6 +104,9 @@ type accumulator struct {
 	uncounted bool            // the stack counts no bytes: sizes of 0 were not seen
 	wrong     string          // the first fault in a record's own figures
 	last      int64           // ns, the end of the last answered exchange
+	given     int64           // ns, the end of the last failed one, as far as records tell
+	endless   bool            // some failed, and their records do not tell when
+	begun     int64           // ns, when the last of these was sent
 	busy      int64           // ns, the sum of all round trips
 	whole     int64           // ns, the sum of all total times
 	handled   int64           // ns, the sum of what lies between a request's last byte and its answer's first
@@ -212,6 +215,11 @@ func (t *accumulator) add(x measure.Exchange) {
 		t.lost[x.Seq] = true
 		if t.why == "" {
 			t.why = x.Failure
+		}
+		at, ok := x.Ended()
+		t.given = max(t.given, int64(at))
+		if !ok {
+			t.endless, t.begun = true, max(t.begun, int64(at))
 		}
 		return
 	}

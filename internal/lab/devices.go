@@ -37,6 +37,7 @@ func (d *devices) take(e stack.End, sums *accumulator) error {
 		sums.in, sums.out = int64(float64(sums.in)*all), int64(float64(sums.out)*all)
 	}
 	sums.n, sums.failed, sums.last = int(r.Requests), int(r.Failed), int64(r.Elapsed)
+	sums.given, sums.endless = 0, false
 	return nil
 }
 

@@ -16,6 +16,7 @@ type evidence struct {
 	overload  bool     // Lab.Overload, MostLate and LateShare
 	mostLate  time.Duration
 	lateShare float64
+	timeout   time.Duration // of a request
 
 	link       link.Link // of the treatment; zero: it has none
 	lossy      bool      // a link between the two programs loses packets
@@ -41,14 +42,15 @@ type evidence struct {
 type benchRun struct {
 	bench string // empty: ours
 	cpu   time.Duration
-	last  time.Duration // when its last answer had come
+	last  time.Duration // when its last request was over
 }
 
 // evidence is what the trial comes to, by now.
 func (t *trialRunner) evidence() *evidence {
 	l, s := t.lab, &t.surroundings
 	e := &evidence{setup: t.setup, failures: l.Plan.Study.Failures, overload: l.Overload, mostLate: l.MostLate,
-		lateShare: l.LateShare, lossy: t.programs.link.lossy(), cpus: len(t.cpus()), clientCPUs: t.clientCPUs(),
+		lateShare: l.LateShare, timeout: l.Plan.Study.Timeouts.Request, lossy: t.programs.link.lossy(),
+		cpus: len(t.cpus()), clientCPUs: t.clientCPUs(),
 		conversation: t.conversation, tallies: &t.records.tallies, usage: t.usage, connections: t.connections.most,
 		opened:  t.connections.opened,
 		benches: t.joint.runs(), apart: t.joint.apart, others: s.otherLabs(), stall: s.stall, findings: &t.findings}

@@ -218,7 +218,8 @@ func (e *evidence) littlesLaw() string {
 // driver: under open load the client must have had time to send when it was due.
 func (e *evidence) driver() string {
 	c := &e.sides[atClient]
-	if e.setup.Rate == 0 || c.last == 0 {
+	ended := e.ended()
+	if e.setup.Rate == 0 || ended == 0 {
 		return ""
 	}
 	const busiest = 0.8
@@ -233,7 +234,7 @@ func (e *evidence) driver() string {
 	if cpu == 0 {
 		cpu = max(0, e.usage.cpu(atClient, 0)-cpuSlack)
 	}
-	lasted := float64(c.last)
+	lasted := float64(ended)
 	if e.setup.Arrival != "poisson" { // of few requests the last is answered long before another would be due
 		lasted = max(lasted, float64(c.n)/e.setup.Rate*1e9)
 	}

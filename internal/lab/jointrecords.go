@@ -31,7 +31,8 @@ func (s *jointSink) Record(x measure.Exchange) error {
 		}
 	}
 	s.n++
-	s.last = max(s.last, x.Done)
+	at, _ := x.Ended()
+	s.last = max(s.last, at)
 	if x.Seq > 0 && x.Seq <= highestSeq {
 		x.Seq += s.base
 	}

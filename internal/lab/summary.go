@@ -131,16 +131,28 @@ func (e *evidence) noteRequests() {
 			f.note("arrivals_expected", "1", s.expected)
 		}
 	}
-	f.note("span", "s", time.Duration(client.last).Seconds())
+	f.note("span", "s", e.ended().Seconds())
 	if watched := e.usage.span(); watched > 0 {
 		f.note("usage_span", "s", watched.Seconds())
 	}
 }
 
-// told is how long the run took by the client's clock: until its last answer, or the end of its schedule.
+// ended is when the last request of the run was over, answered rightly or not: time in which requests fail is time in
+// which none is answered. Those whose records do not tell when were over by the timeout, and by the end of the run on
+// the lab's clock.
+func (e *evidence) ended() time.Duration {
+	client := &e.sides[atClient]
+	end := max(client.last, client.given)
+	if client.endless {
+		end = max(end, min(client.begun+int64(e.timeout), int64(e.conversation.run.Length())))
+	}
+	return time.Duration(end)
+}
+
+// told is how long the run took by the client's clock: until its last request was over, or the end of its schedule.
 func (e *evidence) told() time.Duration {
 	client, s := &e.sides[atClient], e.setup
-	return max(time.Duration(client.last), measure.Scheduled(s.Rate, s.Arrival == drive.Random, client.n, s.Requests,
+	return max(e.ended(), measure.Scheduled(s.Rate, s.Arrival == drive.Random, client.n, s.Requests,
 		s.Duration))
 }
 

@@ -71,6 +71,21 @@ func (x Exchange) RTT() time.Duration { return x.Done - x.Sent }
 // coordinated omission.
 func (x Exchange) Response() time.Duration { return x.Done - x.Due }
 
+// Ended is when the request was over, answered rightly or not, closing the connection aside. It is false where the
+// record does not tell: then it is when the request was sent, or due. A failed one lasts for its total, also if bytes
+// came.
+func (x Exchange) Ended() (at time.Duration, ok bool) {
+	at = max(x.Due, x.Sent, x.Done)
+	if x.Failure == "" {
+		return x.Done, true
+	}
+	began := x.Sent - x.Connection - x.Serialization // of the total, which has no instant of its own
+	if x.Sent == 0 {
+		began = x.Due
+	}
+	return max(at, began+x.Total-x.Deserialization), x.Done > 0 || x.Total > 0
+}
+
 // An Instrument watches something until told to stop.
 type Instrument interface {
 	// Describe says what it is; it observes nothing.

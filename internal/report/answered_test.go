@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -51,6 +52,37 @@ func TestTheQuickestOfThoseAnswered(t *testing.T) {
 	}
 	if got := ofAnswered("cpu", []float64{0.2, 0}); got != "" {
 		t.Errorf("CPU time is of all requests: got %q", got)
+	}
+}
+
+// Throughput counts right answers: the answer says of how many of the requests, as of a time.
+func TestThroughputSaysWhoIsAnswered(t *testing.T) {
+	w := exactly(nil)
+	w.exact = func(at map[string]string, block int) []store.Result {
+		v := map[string]float64{"a": 100, "b": 300}[at["stack"]] * wobble(block)
+		return []store.Result{{Side: measure.Client, Response: "throughput", Unit: "1/s", N: 1, Mean: v, SD: math.NaN(),
+			Median: v, P95: math.NaN(), Min: v, Max: v, Method: store.Measured}}
+	}
+	w.quality = func(at map[string]string, _ int) []store.Quality {
+		return ofRequests(map[string]float64{"b": 160}[at["stack"]])
+	}
+	r := reportOf(t, w.write(t, oneTreatment+"failures: 90%\nresponses: [throughput]\n"))
+	const want = ", of the 20 % of its requests that were answered (others: 100 %)"
+	if said := strings.Join(r.Verdict(), "\n"); !strings.Contains(said, "Highest throughput of the client: b, 3") ||
+		!strings.Contains(said, want) {
+		t.Errorf("report says %q, want %q", said, want)
+	}
+	most := []advise.Objective{{Term: advise.Term{Response: "throughput", Figure: "mean"}, Maximize: true}}
+	c, err := advise.Choose(r.Series(), most, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := LevelChoice{Choice: c}
+	if said := chosen.answer(); !strings.Contains(said, "b: largest throughput") || !strings.Contains(said, want) {
+		t.Errorf("choose says %q, want %q", said, want)
+	}
+	if got := chosen.json(nil).Candidates[0].Objectives[0].Failed; got != 0.8 {
+		t.Errorf("choose --json says that %g failed, want 0.8", got)
 	}
 }
 

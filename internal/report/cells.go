@@ -214,8 +214,7 @@ func (c *Cell) summarize(confidence float64) error {
 	}
 	c.SD, c.P95 = stat.SD(means), math.NaN()
 	if len(p95) == len(c.Points) {
-		slices.Sort(p95)
-		c.P95 = (p95[(len(p95)-1)/2] + p95[len(p95)/2]) / 2
+		c.P95 = stat.Middle(p95)
 	}
 	c.within()
 	for _, w := range c.Mean.Warnings {

@@ -92,7 +92,7 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 	of := func(f advise.Estimate) chosenFigure {
 		x := chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
 			len(f.Values), f.Modelled, f.AtMost, 0}
-		if f.OfAnswered() {
+		if f.OfAnswered() || f.Response == "throughput" {
 			x.Failed = f.Failed
 		}
 		return x

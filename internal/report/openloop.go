@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/measure"
@@ -19,16 +18,15 @@ const (
 
 // Together are the waits of several trials: sums, and medians of what is of a trial.
 func Together(all []measure.Waits) (w measure.Waits) {
-	var paces, uses []float64
+	var paces []float64
+	var uses []time.Duration
 	for _, x := range all {
 		w.Requests, w.Waited = w.Requests+x.Requests, w.Waited+x.Waited
 		w.Wait, w.Late = w.Wait+x.Wait, w.Late+x.Late
-		paces, uses = append(paces, x.Pace), append(uses, float64(x.Use))
+		paces, uses = append(paces, x.Pace), append(uses, x.Use)
 	}
 	if len(all) > 0 {
-		slices.Sort(paces)
-		slices.Sort(uses)
-		w.Pace, w.Use = paces[len(all)/2], time.Duration(uses[len(all)/2])
+		w.Pace, w.Use = stat.Middle(paces), time.Duration(stat.Middle(uses))
 	}
 	return w
 }

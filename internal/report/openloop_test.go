@@ -45,6 +45,22 @@ func TestBehindSaysWhy(t *testing.T) {
 	}
 }
 
+// Of two trials, one of which reached the rate, the median lies between them: it was not reached.
+func TestTwoTrialsHaveAMedian(t *testing.T) {
+	w := Together([]measure.Waits{{Requests: 160, Pace: 0.48, Use: 10 * time.Millisecond},
+		{Requests: 160, Pace: 1, Use: 30 * time.Millisecond}})
+	_, missed := Behind(w, 80, 1, "keep-alive", "concurrency")
+	if !missed || w.Pace != 0.74 || w.Use != 20*time.Millisecond {
+		t.Errorf("got %+v, missed: %v", w, missed)
+	}
+	of := func(wait float64) map[string]float64 {
+		return map[string]float64{"usage_span": 1, "run_queue_wait_client": wait}
+	}
+	if got := waitShare([]map[string]float64{of(0), of(0.5)}, measure.Client); got != 0.25 {
+		t.Errorf("programs waited for %g of the time, want 0.25", got)
+	}
+}
+
 // Clients that draw their arrivals a little too seldom are told of by all trials together; those whose trials are as
 // probable are not, nor are results of earlier versions, which note nothing.
 func TestRandomArrivalsOfAllTrials(t *testing.T) {

@@ -80,6 +80,7 @@ func (r *Report) doubtTrials(s *store.Store) error {
 	r.doubtStreams(noted)
 	r.doubtEnergy(noted)
 	r.doubtNothing()
+	r.doubtUntimed()
 	for i, trials := range noted {
 		r.doubtWaits(i, trials)
 		r.doubtProcesses(i, trials)
@@ -352,8 +353,7 @@ func waitShare(trials []map[string]float64, side measure.Side) float64 {
 	if len(shares) == 0 {
 		return 0
 	}
-	slices.Sort(shares)
-	return shares[len(shares)/2]
+	return stat.Middle(shares)
 }
 
 // holding is how many trials have a value above 0.

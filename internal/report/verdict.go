@@ -382,6 +382,13 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 		text += ofAnswered(q.response, failed) + " (by answered requests alone: the exchanges that tell of all are not " +
 			"read here)"
 	}
+	if q.response == "throughput" {
+		var failed []float64
+		for _, c := range k.cells {
+			failed = append(failed, stat.Pooled(r.Treatments[c.Treatment].failed).Of())
+		}
+		text += ofAnswered(q.response, failed)
+	}
 	if best.HasFloor {
 		text += fmt.Sprintf(", %s times its floor", significant(best.AboveFloor.Estimate))
 	}
@@ -395,10 +402,11 @@ func (r *Report) ranked(g group, q question, head string, cells []*Cell) verdict
 // muchFailed is the share of failed requests by which treatments differ where a ranking by those answered says so.
 const muchFailed = 0.01
 
-// ofAnswered says of which share of its requests the best one's time is, where the shares that failed differ: what is
-// sent again counts in the times of one, and what was lost is in nobody's. The best one's share is the first.
+// ofAnswered says of which share of its requests the best one's time or throughput is, where the shares that failed
+// differ: what is sent again counts in the times of one, and what was lost is in nobody's. The best one's share is the
+// first.
 func ofAnswered(response string, failed []float64) string {
-	if !advise.OfAnswered(response) || len(failed) < 2 ||
+	if !advise.OfAnswered(response) && response != "throughput" || len(failed) < 2 ||
 		!(slices.Max(failed)-slices.Min(failed) >= muchFailed) {
 		return ""
 	}

@@ -46,7 +46,7 @@ func FindClusters(xs []float64) (Clusters, bool) {
 		}
 	}
 	split, share := bestSplit(ys)
-	c := Clusters{middleOf(sorted[:split]), middleOf(sorted[split:]), split, len(xs) - split}
+	c := Clusters{Middle(sorted[:split]), Middle(sorted[split:]), split, len(xs) - split}
 	return c, share > clusterLimit(len(xs)) && c.High-c.Low >= clusterGap*math.Abs(c.Low)
 }
 
@@ -81,10 +81,4 @@ func clusterLimit(n int) float64 {
 		}
 	}
 	return clusterLimits[len(clusterLimits)-1].limit
-}
-
-// middleOf is the median of sorted values.
-func middleOf(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -1,9 +1,6 @@
 package stat
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // OutlierLimit is the modified z beyond which a value is flagged (Iglewicz &
 // Hoaglin 1993, section 3.3).
@@ -16,7 +13,7 @@ func ModifiedZ(xs []float64) ([]float64, error) {
 	if err := finite(xs); err != nil {
 		return nil, err
 	}
-	mid := selectQuantile(slices.Clone(xs), 0.5)
+	mid := Middle(xs)
 	away := make([]float64, len(xs))
 	var mean float64
 	for i, x := range xs {

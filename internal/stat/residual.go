@@ -149,7 +149,7 @@ func brownForsythe(size float64, groups [][]float64) (Test, error) {
 		if err := finite(g); err != nil {
 			return Test{}, fmt.Errorf("group %d: %w", i+1, err)
 		}
-		mid := selectQuantile(slices.Clone(g), 0.5)
+		mid := Middle(g)
 		for _, x := range g {
 			away[i] = append(away[i], math.Abs(x-mid))
 			grand += math.Abs(x - mid)

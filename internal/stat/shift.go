@@ -70,7 +70,7 @@ func ErrorsBesideOthers(ses []float64, trials []int) []float64 {
 	if len(all) == 0 {
 		return slices.Clone(ses)
 	}
-	typical := middle(all)
+	typical := Middle(all)
 	out := make([]float64, len(ses))
 	for i, se := range ses {
 		n := float64(trials[i])
@@ -127,7 +127,7 @@ func Shifts(ys, ses []float64, between, confidence float64) ([]Shift, error) {
 		ws[i] = 1 / (between*between + se*se + resolution*resolution)
 	}
 	var out []Shift
-	level, _ := huber(ys, ws, middle(ys))
+	level, _ := huber(ys, ws, Middle(ys))
 	old, new := level, level
 	whole := loss(ys, ws, level)
 	for at := leastOld; at <= len(ys)-leastNew; at++ {
@@ -212,8 +212,6 @@ func huber(ys, ws []float64, begin float64) (level, weight float64) {
 }
 
 // middle is the median.
-func middle(ys []float64) float64 { return selectQuantile(slices.Clone(ys), 0.5) }
-
 // Level is the level of runs as Shifts has it, and its standard error.
 func Level(ys, ses []float64, between float64) (level, se float64) {
 	if len(ys) == 0 {
@@ -223,7 +221,7 @@ func Level(ys, ses []float64, between float64) (level, se float64) {
 	for i, s := range ses {
 		ws[i] = 1 / (between*between + s*s + resolution*resolution)
 	}
-	level, w := huber(ys, ws, middle(ys))
+	level, w := huber(ys, ws, Middle(ys))
 	return level, math.Sqrt(1 / w)
 }
 

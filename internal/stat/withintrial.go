@@ -123,6 +123,15 @@ func rank7(n int, q float64) int { return min(int(q*float64(n-1)), n-1) }
 
 func fraction7(n int, q float64) float64 { return q*float64(n-1) - float64(rank7(n, q)) }
 
+// Middle is the median of xs, which it leaves as they are: of an even number, the mean of the two in the middle; NaN of
+// none.
+func Middle[T Value](xs []T) float64 {
+	if len(xs) == 0 {
+		return math.NaN()
+	}
+	return selectQuantile(slices.Clone(xs), 0.5)
+}
+
 // selectQuantile returns the type 7 quantile and leaves everything at or above
 // it at or right of rank7.
 func selectQuantile[T Value](xs []T, q float64) float64 {

@@ -184,3 +184,18 @@ func TestQuantileOfAllTakesFailuresLast(t *testing.T) {
 		}
 	}
 }
+
+func TestMiddle(t *testing.T) {
+	for _, tt := range []struct {
+		xs   []int64
+		want float64
+	}{{[]int64{3}, 3}, {[]int64{5, 2}, 3.5}, {[]int64{9, 1, 2}, 2}, {[]int64{4, 1, 3, 2}, 2.5}} {
+		before := slices.Clone(tt.xs)
+		if got := Middle(tt.xs); got != tt.want || !slices.Equal(before, tt.xs) {
+			t.Errorf("%v: got %v, want %v; left %v", before, got, tt.want, tt.xs)
+		}
+	}
+	if got := Middle([]float64{}); !math.IsNaN(got) {
+		t.Errorf("of none: got %v", got)
+	}
+}

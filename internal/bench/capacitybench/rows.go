@@ -108,10 +108,9 @@ func (s Server) Count(ctx context.Context, n, truthTrials int, seed uint64) (Cou
 			c.Bent++
 		}
 	}
-	slices.Sort(widths)
 	slices.Sort(errs)
 	if len(widths) > 0 {
-		c.HalfWidth, c.Bias = widths[len(widths)/2], c.Bias/float64(len(widths))
+		c.HalfWidth, c.Bias = stat.Middle(widths), c.Bias/float64(len(widths))
 	}
 	c.Bisected = errs[len(errs)*95/100]
 	return c, nil

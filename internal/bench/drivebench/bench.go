@@ -19,6 +19,7 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 //go:embed testdata/pingpong.c
@@ -39,7 +40,7 @@ type Measurement struct {
 }
 
 // Ratio is the median of ours over the median of theirs.
-func (f Measurement) Ratio() float64 { return median(f.Ours) / median(f.Theirs) }
+func (f Measurement) Ratio() float64 { return stat.Middle(f.Ours) / stat.Middle(f.Theirs) }
 
 // Bench prints a table of drive's figures beside their limits. exe is this
 // program: `exe drive` must be drive.Main, `exe drive-floor …` Floor. An error
@@ -50,7 +51,7 @@ func Bench(ctx context.Context, w io.Writer, exe string) error {
 	for _, measure := range []func(context.Context, string) ([]Measurement, error){Floors, Wrk} {
 		figures, err := measure(ctx, exe)
 		for _, f := range figures {
-			fmt.Fprintf(w, "%-52s %10.4g %10.4g %7.3f %7s\n", f.What+", "+f.Unit, median(f.Ours), median(f.Theirs),
+			fmt.Fprintf(w, "%-52s %10.4g %10.4g %7.3f %7s\n", f.What+", "+f.Unit, stat.Middle(f.Ours), stat.Middle(f.Theirs),
 				f.Ratio(), f.Limit)
 		}
 		errs = append(errs, err)
@@ -95,11 +96,6 @@ type bench struct {
 
 func (b *bench) row(what, unit string, ours, theirs []float64, limit string) {
 	b.figures = append(b.figures, Measurement{What: what, Unit: unit, Ours: ours, Theirs: theirs, Limit: limit})
-}
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // pinned is a command that runs on one CPU.
@@ -185,7 +181,7 @@ func (b *bench) rtt(ctx context.Context, url string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return median(rtts), nil
+	return stat.Middle(rtts), nil
 }
 
 // started starts a server that prints its port; stop ends it and waits.

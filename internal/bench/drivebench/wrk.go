@@ -16,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 var loopback = netip.MustParseAddrPort("127.0.0.1:0")
@@ -62,8 +63,8 @@ func perSecond(e effort) float64 { return e.requests / e.wall }
 
 // cost is µs of CPU a request, and of system calls.
 func cost(all []effort) string {
-	return fmt.Sprintf("%.2f µs of CPU a request, %.2f of them in system calls", 1e6/median(each(all, perCPU)),
-		1e6/median(each(all, perSystem)))
+	return fmt.Sprintf("%.2f µs of CPU a request, %.2f of them in system calls", 1e6/stat.Middle(each(all, perCPU)),
+		1e6/stat.Middle(each(all, perSystem)))
 }
 
 // beside compares requests per second of client CPU, both clients in turn on the same

@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/device"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // agentRows start an agent on this machine and look at it while it watches a
@@ -63,13 +63,12 @@ func agentRows(ctx context.Context, b *Bench) ([]Row, error) {
 		}
 		calls = append(calls, time.Since(began).Seconds()*1e6)
 	}
-	slices.Sort(calls)
 	limit := bound{atMost: true, value: 5}
 	return []Row{
 		{Figure: "MB resident at rest, while a program runs", Wanted: limit.String(), Measured: interval(rss, 0, 0),
 			Verdict: limit.verdict(rss, 0, 0),
 			How:     "VmRSS of the agent's process half a second after the last of a trial's calls"},
-		{Figure: "µs of a call that reads a program's usage, median", Measured: interval(calls[len(calls)/2], 0, 0),
+		{Figure: "µs of a call that reads a program's usage, median", Measured: interval(stat.Middle(calls), 0, 0),
 			How: "200 calls over pipes"},
 	}, nil
 }

@@ -2,11 +2,11 @@ package labbench
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // formRows set the forms of two messages side by side: bytes, and the time to
@@ -63,6 +63,5 @@ func medianTime(do func()) time.Duration {
 		}
 		rounds = append(rounds, time.Since(began)/time.Duration(calls))
 	}
-	slices.Sort(rounds)
-	return rounds[len(rounds)/2]
+	return time.Duration(stat.Middle(rounds))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"edgegauge.example/edgegauge/internal/instrument"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // energyRows is what reading the meters takes of the machine that is measured.
@@ -30,7 +31,7 @@ func energyRows(context.Context, *Bench) ([]Row, error) {
 		}
 		slices.Sort(costs)
 		limit := bound{atMost: true, value: m.limit}
-		low, middle, high := costs[0], costs[rounds/2], costs[rounds-1]
+		low, middle, high := costs[0], stat.Middle(costs), costs[rounds-1]
 		rows = append(rows, Row{Figure: m.figure, Wanted: limit.String(), Measured: interval(middle, low, high),
 			Verdict: limit.verdict(middle, low, high), How: m.how})
 	}

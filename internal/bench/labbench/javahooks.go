@@ -13,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // ratios are of pairs of alternating runs, by the wall clock and by the
@@ -90,7 +91,7 @@ func (j java) pair(ctx context.Context, number int) ([2]float64, error) {
 			return [2]float64{}, err
 		}
 	}
-	return [2]float64{middle(walls), middle(cpus)}, nil
+	return [2]float64{stat.Middle(walls), stat.Middle(cpus)}, nil
 }
 
 // served starts a server, and a client of ours that calls it.

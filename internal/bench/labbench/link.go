@@ -3,11 +3,11 @@ package labbench
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"edgegauge.example/edgegauge/internal/bench/linkbench"
 	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // linkRows want idle cores: a spinning thread waits for nobody.
@@ -91,8 +91,7 @@ func fastRow(ctx context.Context, b *Bench) (Row, error) {
 		}
 		rates = append(rates, bits/1e9)
 	}
-	slices.Sort(rates)
-	limit := bound{value: 1}
-	return Row{Figure: "Gbit/s of TCP without a rate", Wanted: limit.String(), Measured: interval(rates[runs/2], 0, 0),
-		Verdict: limit.verdict(rates[runs/2], 0, 0), How: fmt.Sprintf("median of %d runs of %v", runs, span)}, nil
+	middle, limit := stat.Middle(rates), bound{value: 1}
+	return Row{Figure: "Gbit/s of TCP without a rate", Wanted: limit.String(), Measured: interval(middle, 0, 0),
+		Verdict: limit.verdict(middle, 0, 0), How: fmt.Sprintf("median of %d runs of %v", runs, span)}, nil
 }

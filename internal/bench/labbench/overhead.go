@@ -72,23 +72,18 @@ func (b *Bench) overhead(ctx context.Context, name string, requests, warmup int,
 			}
 			bare = append(bare, d.Seconds()*1e3)
 		}
-		added, bases = append(added, middle(whole)-middle(bare)), append(bases, middle(bare))
+		added, bases = append(added, stat.Middle(whole)-stat.Middle(bare)), append(bases, stat.Middle(bare))
 	}
 	s, err := stat.Mean(added, 0.95)
 	if err != nil {
 		return Row{}, err
 	}
 	return Row{
-		Figure:   fmt.Sprintf("ms added to a trial of %d requests, %s (bare %.0f)", requests, name, middle(bases)),
+		Figure:   fmt.Sprintf("ms added to a trial of %d requests, %s (bare %.0f)", requests, name, stat.Middle(bases)),
 		Wanted:   limit.String(),
 		Measured: interval(s.Center, s.Lo, s.Hi),
 		Verdict:  limit.verdict(s.Center, s.Lo, s.Hi),
 	}, nil
-}
-
-func middle(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // bare starts a server and a client on some CPUs, drives warm-up and run, neither recorded, and

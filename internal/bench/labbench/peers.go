@@ -20,6 +20,7 @@ import (
 	"edgegauge.example/edgegauge/internal/service"
 	"edgegauge.example/edgegauge/internal/service/codec"
 	"edgegauge.example/edgegauge/internal/stack"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // The closed loops of grpc-go and paho.golang are a module of their own, so that nothing of
@@ -138,7 +139,8 @@ func (b *Bench) beside(ctx context.Context, r rival) ([]Row, error) {
 		fmt.Sprintf("%d alternating runs of %v to one server of the reference stack, a monitor's record in protobuf, %d "+
 			"connections with one request each, clients on one CPU; medians %.0f and %.0f per second; %.2f µs of CPU a "+
 			"request of ours, %.2f of them in system calls, and %.2f of %s; ratio of medians", peerRounds, peerSpan,
-			peerConnections, middle(ours), middle(theirs), 1e6/middle(ours), middle(system), 1e6/middle(theirs), r.name)), nil
+			peerConnections, stat.Middle(ours), stat.Middle(theirs), 1e6/stat.Middle(ours), stat.Middle(system),
+			1e6/stat.Middle(theirs), r.name)), nil
 }
 
 // askPeers is one run of the peers' program: requests per second of its CPU.
@@ -196,5 +198,5 @@ func flightRows(ctx context.Context, b *Bench) ([]Row, error) {
 	}
 	figures := []drivebench.Measurement{{What: figure, Ours: cost[0], Theirs: cost[1], Limit: limit.String()}}
 	return driveTable(figures, limit, fmt.Sprintf("%d alternating runs of 20,000 requests, HTTP/2 to the reference; "+
-		"%.2f and %.2f µs; ratio of medians", peerRounds, 1e6*middle(cost[0]), 1e6*middle(cost[1]))), nil
+		"%.2f and %.2f µs; ratio of medians", peerRounds, 1e6*stat.Middle(cost[0]), 1e6*stat.Middle(cost[1]))), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"edgegauge.example/edgegauge/internal/bench/storebench"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // StoreVerb is the hidden verb `edgegauge bench-store DIR [TRIALS REQUESTS]`: it measures the
@@ -86,13 +87,13 @@ func storedRows(trials int, number string, mostS, mostMB float64) func(context.C
 		wall, peak := bound{atMost: true, value: mostS}, bound{atMost: true, value: mostMB}
 		return []Row{
 			{Figure: fmt.Sprintf("s to store, read and summarize %s exchanges", number), Wanted: wall.String(),
-				Measured: interval(middle(walls), 0, 0),
-				Verdict:  wall.verdict(middle(walls), 0, 0),
+				Measured: interval(stat.Middle(walls), 0, 0),
+				Verdict:  wall.verdict(stat.Middle(walls), 0, 0),
 				How: fmt.Sprintf("%d fresh processes, medians: %d trials of %d, synced, on all CPUs; %.1f s of the wall clock "+
 					"to store; %.1f s of CPU time, %.1f s of them to number and date exchanges that were made before",
-					rounds, trials, storedRequests, middle(stored), middle(cpus), middle(moving))},
-			{Figure: "MB peak RSS of that process", Wanted: peak.String(), Measured: interval(middle(peaks), 0, 0),
-				Verdict: peak.verdict(middle(peaks), 0, 0)},
+					rounds, trials, storedRequests, stat.Middle(stored), stat.Middle(cpus), stat.Middle(moving))},
+			{Figure: "MB peak RSS of that process", Wanted: peak.String(), Measured: interval(stat.Middle(peaks), 0, 0),
+				Verdict: peak.verdict(stat.Middle(peaks), 0, 0)},
 		}, nil
 	}
 }

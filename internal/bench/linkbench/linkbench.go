@@ -15,6 +15,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/link"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // pair opens a UDP socket at each end.
@@ -119,8 +120,7 @@ func SlowLine(ctx context.Context, exe string, rounds int) (got, want time.Durat
 		}
 		all = append(all, time.Since(began))
 	}
-	slices.Sort(all)
-	return all[len(all)/2], 2 * 128 * 8 * time.Second / 9600, nil
+	return time.Duration(stat.Middle(all)), 2 * 128 * 8 * time.Second / 9600, nil
 }
 
 // Throughput returns the bit/s of a TCP connection's data, client to server.

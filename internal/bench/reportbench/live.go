@@ -16,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/kernel"
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/web"
 )
 
@@ -72,7 +73,7 @@ func waitRow() (labbench.Row, error) {
 	slices.Sort(waits)
 	row := atMost("µs the lab waits for a change, p99", waits[changes*99/100], 10)
 	row.How = fmt.Sprintf("%d changes written while a page reads 1000 times a second; median %.2g", changes,
-		waits[changes/2])
+		stat.Middle(waits))
 	return row, nil
 }
 
@@ -127,6 +128,6 @@ func liveRow(dir string) (labbench.Row, error) {
 		delays = append(delays, time.Since(at).Seconds())
 	}
 	row := atMost(fmt.Sprintf("s from the end of a trial to the page, the slowest of %d", seen), slices.Max(delays), 0.3)
-	row.How = fmt.Sprintf("median %.2g", middle(delays))
+	row.How = fmt.Sprintf("median %.2g", stat.Middle(delays))
 	return row, nil
 }

@@ -19,6 +19,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/report/chromium"
+	"edgegauge.example/edgegauge/internal/stat"
 	"edgegauge.example/edgegauge/internal/store"
 	"edgegauge.example/edgegauge/internal/web"
 )
@@ -70,7 +71,7 @@ func listRows(whole string) ([]labbench.Row, error) {
 			times = append(times, took[0])
 		}
 	}
-	row := atMost(fmt.Sprintf("s to the first page of %d results", manyResults), middle(times), 0.1)
+	row := atMost(fmt.Sprintf("s to the first page of %d results", manyResults), stat.Middle(times), 0.1)
 	row.How = fmt.Sprintf("the server's time: begun anew, its index there, %d times, median: folders walked, ledgers' "+
 		"times compared", rounds)
 	painted, err := paintRow(o, filepath.Join(whole, "profile"))
@@ -121,10 +122,10 @@ func paintRow(o web.Options, profile string) (labbench.Row, error) {
 			floors = append(floors, floor.Paint/1e3)
 		}
 	}
-	row := atMost(figure, middle(times), most)
+	row := atMost(figure, stat.Middle(times), most)
 	row.How = fmt.Sprintf("headless Chromium, from the start of the navigation to its first contentful paint, opened %d "+
 		"times, median; longest %.2g; the answer was there after %.2g. A page of one word, in turns with it: %.2g",
-		paints, slices.Max(times), middle(answers), middle(floors))
+		paints, slices.Max(times), stat.Middle(answers), stat.Middle(floors))
 	return row, nil
 }
 
@@ -219,7 +220,7 @@ func resultRows(whole string) ([]labbench.Row, error) {
 		}
 		times = append(times, took[0])
 	}
-	row := atMost("s to the page of a result of 10 million exchanges", middle(times), 1)
+	row := atMost("s to the page of a result of 10 million exchanges", stat.Middle(times), 1)
 	row.How = fmt.Sprintf("%d trials, from their ledger: the page offers to read the raw files", treatments*replications)
 	return []labbench.Row{row}, nil
 }
@@ -241,8 +242,8 @@ func longRows(whole string) ([]labbench.Row, error) {
 		}
 	}
 	out := []labbench.Row{
-		atMost("s to the page of a trial of 1 million requests", middle(times[0]), 1),
-		atMost("s to the page of one of its requests", middle(times[1]), 0.3),
+		atMost("s to the page of a trial of 1 million requests", stat.Middle(times[0]), 1),
+		atMost("s to the page of one of its requests", stat.Middle(times[1]), 0.3),
 	}
 	out[0].How = "both sides: 8 figures of distribution and course, thinned to 2000 points, checksums compared"
 	return out, nil

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"edgegauge.example/edgegauge/internal/lab/fabricated"
 	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/report/chromium"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // Twenty treatments in 25 blocks: 500 trials.
@@ -93,13 +93,13 @@ func rows(requests int, all string, mostMB float64) func(context.Context, *labbe
 				append(peaks, float64(last.peakRSS)/1e6)
 		}
 		out := []labbench.Row{
-			atMost(fmt.Sprintf("s to analyse %s exchanges to the full page", all), middle(walls), 10),
-			atMost("MB peak RSS of that process", middle(peaks), mostMB),
+			atMost(fmt.Sprintf("s to analyse %s exchanges to the full page", all), stat.Middle(walls), 10),
+			atMost("MB peak RSS of that process", stat.Middle(peaks), mostMB),
 			atMost(fmt.Sprintf("MB of the page, %d treatments × 6 responses", treatments), float64(last.size)/1e6, 3),
 		}
 		out[0].How = fmt.Sprintf("`report --format html` in %d fresh processes, medians, files in the page cache: %d "+
 			"trials of %d exchanges, both sides' records, 11 figures with distribution and course; %.1f s of CPU time",
-			rounds, treatments*replications, requests, middle(cpus))
+			rounds, treatments*replications, requests, stat.Middle(cpus))
 		return append(out, inBrowser(ctx, page)), nil
 	}
 }
@@ -157,7 +157,7 @@ func inBrowser(ctx context.Context, page string) labbench.Row {
 		ms, _ := strconv.Atoi(string(m[1])) // it is digits
 		ready = append(ready, float64(ms)/1000)
 	}
-	r := atMost(figure, middle(ready), 1)
+	r := atMost(figure, stat.Middle(ready), 1)
 	r.How = fmt.Sprintf("headless Chromium, %d fresh profiles, median: from navigation start to the first chart drawn "+
 		"and its controls at work", rounds)
 	return r
@@ -176,9 +176,4 @@ func atMost(figure string, got, most float64) labbench.Row {
 		r.Verdict = "not met"
 	}
 	return r
-}
-
-func middle(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return s[len(s)/2]
 }

@@ -38,7 +38,7 @@ func (f Facts) renewal(readings []measure.Sample) time.Duration {
 			open = max(open, r.At-since)
 		}
 	}
-	slices.Sort(times)
+	slices.Sort(times) // of two in the middle the longer one: it overstates the error, too
 	var every time.Duration
 	if n := len(times); n > 0 {
 		every = times[n/2]
