@@ -72,6 +72,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seeTemporary()
 	x.seeIODir()
 	x.seeReady()
+	x.seeHeap()
 	x.seePackets()
 	x.seeGiven()
 	x.seeFew()
