@@ -114,6 +114,8 @@ type Lab struct {
 	// showed, by meter. The readings of a board's meter arrive when a trial is over.
 	renewals map[string]time.Duration
 	launch   launch // nil: as a device starts it
+	// Least is how long a trial of each treatment lasts at least, by Trial.Cell, as far as is known before.
+	Least map[int]time.Duration
 	// slept is for how long this machine has been suspended; nil: as its kernel says.
 	slept func() time.Duration
 }
@@ -143,7 +145,8 @@ var ErrStopped = errors.New("stopped")
 // Run conducts every trial that is not yet valid, block by block; an invalid
 // one is run again at the end of its block, at most Study.Retries times.
 func (l *Lab) Run(ctx context.Context) (Outcome, error) {
-	c := conductor{Lab: l, began: time.Now(), trials: map[int]study.Trial{}, rest: l.measures()}
+	c := conductor{Lab: l, began: time.Now(), trials: map[int]study.Trial{}, rest: l.measures(),
+		remaining: remaining{least: l.Least}}
 	defer func() { c.rest() }()
 	for _, t := range l.Plan.Trials {
 		c.trials[t.ID] = t
@@ -166,9 +169,9 @@ type conductor struct {
 	done    int
 	began   time.Time
 	before  time.Duration // that earlier runs took
-	clean   int           // attempts that took their usual time, for the estimate
-	waited  time.Duration // for blocks that are spread, in this run
 	rest    func()        // tells other labs that this one does not measure
+
+	remaining remaining
 }
 
 // blocks runs pending trials until none is left that may be run again.
@@ -206,6 +209,7 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 	c.done = len(c.trials) - len(all)
 	c.outcome.Missing = nil
 	var todo []store.TrialState
+	var left []study.Trial
 	refused := 0
 	for _, t := range all {
 		beyond, err := c.beyond(t)
@@ -220,7 +224,9 @@ func (c *conductor) pending() ([]store.TrialState, error) {
 			continue
 		}
 		todo = append(todo, t)
+		left = append(left, c.trials[t.ID])
 	}
+	c.remaining.plan(left)
 	var advice []string
 	if n := len(c.outcome.Missing) - refused; n > 0 {
 		r := c.Plan.Study.Retries
@@ -286,6 +292,7 @@ func (c *conductor) conduct(ctx context.Context, wave []study.Trial) error {
 		}
 		runners[i] = newTrialRunner(c.Lab, t, attempt)
 	}
+	began := time.Now()
 	failures := conductAll(ctx, runners, func(t study.Trial, step string) { c.tell(t, step, nil) })
 	if ctx.Err() != nil {
 		return ctx.Err() // the ledger calls them interrupted
@@ -296,6 +303,7 @@ func (c *conductor) conduct(ctx context.Context, wave []study.Trial) error {
 			fault = errors.Join(fault, failures[i])
 			continue
 		}
+		c.remaining.ended(one.plan, time.Since(began), failures[i] == nil)
 		if err := c.settle(one, failures[i]); err != nil {
 			return err
 		}
@@ -318,7 +326,6 @@ func (c *conductor) settle(one *trialRunner, failure error) error {
 		c.outcome.Valid++
 		c.done++
 	}
-	c.clean++
 	c.tell(one.plan, "", failure)
 	return nil
 }
@@ -342,8 +349,8 @@ func (c *conductor) tell(t study.Trial, step string, failure error) {
 		return
 	}
 	p := Progress{Trial: t, Step: step, Failure: failure, Done: c.done, Total: len(c.trials), Failures: c.outcome.Invalid}
-	if c.clean > 0 {
-		p.Left = (time.Since(c.began) - c.waited) / time.Duration(c.clean) * time.Duration(p.Total-p.Done)
+	if c.remaining.beyond.n > 0 {
+		p.Left = c.remaining.time(c.Plan.Study.Design.CoolDown)
 		last := c.Plan.Trials[len(c.Plan.Trials)-1].Block
 		p.Left = max(p.Left, c.Plan.Study.Design.Gap()*time.Duration(last-t.Block))
 	}

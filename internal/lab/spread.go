@@ -27,7 +27,6 @@ func (c *conductor) awaitBlock(ctx context.Context, next store.TrialState) error
 	}
 	c.tell(c.trials[next.ID], fmt.Sprintf("wait until %s, since the blocks are spread",
 		time.Now().Add(wait).Local().Format("15:04:05")), nil)
-	c.waited += wait
 	c.rest() // who measures meanwhile is not disturbed
 	defer func() { c.rest = c.measures() }()
 	return sleep(ctx, wait)

@@ -186,6 +186,19 @@ func (s Shape) serialization(n int) time.Duration {
 	return time.Duration(int64(n+frames*s.Overhead) * 8 * int64(time.Second) / s.Rate)
 }
 
+// Occupied is how long packets of so many bytes in all keep the transmitter busy, at least, as far as a duration says.
+func (s Shape) Occupied(packets, bytes float64) time.Duration {
+	if s.Rate == 0 {
+		return 0
+	}
+	frames := packets
+	if s.Frame > 0 {
+		frames = max(frames, bytes/float64(s.Frame))
+	}
+	const most = 1 << 60
+	return time.Duration(min((bytes+frames*float64(s.Overhead))*8/float64(s.Rate)*1e9, most))
+}
+
 func (s Shape) queue() int {
 	if s.Queue == 0 {
 		return DefaultQueue

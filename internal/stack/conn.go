@@ -77,12 +77,29 @@ func (c *Conn) ready(ctx context.Context, request any) (Ready, error) {
 	}
 	h, err := parseHeader(line)
 	if err != nil {
-		return Ready{}, err
+		return Ready{}, c.lastWords(line, err)
 	}
 	if h.Type != "ready" {
 		return Ready{}, fmt.Errorf("%w: %q instead of \"ready\"", errNotProtocol, h.Type)
 	}
 	return h.Ready, nil
+}
+
+// lastWords is err, of a line that is none of the protocol, or all that a program has printed which ends now: a virtual
+// machine that cannot start says there why, in several lines.
+func (c *Conn) lastWords(line []byte, err error) error {
+	const patience = time.Second
+	if json.Valid(line) {
+		return err
+	}
+	all := append(bytes.Clone(line), '\n')
+	c.stop(time.Now().Add(patience))
+	rest, open := io.ReadAll(io.LimitReader(c.r, maxLine))
+	if open != nil || len(bytes.TrimSpace(rest)) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: it ended without \"ready\", and had printed %q", errNotProtocol,
+		shorten(string(bytes.TrimSpace(append(all, rest...)))))
 }
 
 // An End closes a program's records.

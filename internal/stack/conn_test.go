@@ -93,6 +93,9 @@ func TestProgramsThatMisbehave(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)
 	for _, tt := range []struct{ what, says, want string }{
 		{"prints garbage", "Listening on port 80\n", `violated the protocol: "Listening`},
+		{"says on stdout why it cannot start", "Error occurred during initialization of VM\nToo small maximum heap\n",
+			`violated the protocol: it ended without "ready", and had printed "Error occurred during initialization of VM` +
+				`\nToo small maximum heap"`},
 		{"prints garbage without end", long, "a line longer than 1048576 bytes"},
 		{"reports its own error", `{"type":"error","message":"no encoding \"exi\""}` + "\n", `no encoding "exi"`},
 		{"says something else", `{"type":"end","count":0}` + "\n", `"end" instead of "ready"`},

@@ -30,6 +30,7 @@ type assembly struct {
 	lab     *lab.Lab
 	faults  []study.Error
 	looking bool                        // nothing that the study or the user names is run
+	sizes   map[sized]made              // of messages that were made already
 	close   []func() error              // what was opened, the last first to be closed
 	stamps  map[string]map[string]stamp // of the stacks' products, when their checksums were taken
 }
@@ -71,6 +72,7 @@ func (x *assembly) look(ctx context.Context) {
 	x.seeTemporary()
 	x.seeIODir()
 	x.seeReady()
+	x.seeHeap()
 	x.seePackets()
 	x.seeGiven()
 	x.seeFew()

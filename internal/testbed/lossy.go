@@ -95,11 +95,10 @@ func atLeast(format string, share float64) string {
 
 // failsBehind is the share of a treatment's requests that fail behind a link, at least, and why; 0: that is not known.
 func (x *assembly) failsBehind(t study.Trial, l link.Link) (share float64, why string) {
-	const block = 1024 // B of a body, the largest block
 	s := t.Setup
 	lost := 1 - (1-l.Up.Loss)*(1-l.Down.Loss)
-	body := float64(x.makes(t, sizeOf(s)).bytes)
-	blocks := max(1, math.Ceil(body/block))
+	body := float64(x.madeOf(t).bytes)
+	blocks := max(1, math.Ceil(body/largestBlock))
 	switch {
 	case lost == 0:
 		return 0, ""

@@ -15,26 +15,16 @@ import (
 func (x *assembly) seeMessages() {
 	const few = 20
 	seen := map[int]int{} // of treatments
-	sizes := map[sized]made{}
 	for _, t := range x.plan.Trials {
 		if t.Setup.URL != "" || seen[t.Cell] == few {
 			continue
 		}
 		seen[t.Cell]++
-		if of := sizeOf(t.Setup); seen[t.Cell] == 1 {
-			m, known := sizes[of]
-			if !known {
-				m = x.makes(t, of)
-				sizes[of] = m
-			}
+		if seen[t.Cell] == 1 {
+			m := x.madeOf(t)
 			if m.tooLarge != "" {
 				seen[t.Cell] = few
 				x.fault(t, m.tooLarge, "raise limits: {body: …}, or send less", "options.letters", "size", "n")
-				continue
-			}
-			if slow := x.tooSlow(t, m.bytes); slow != "" {
-				seen[t.Cell] = few
-				x.fault(t, slow, "raise timeouts: {request: …}, or send less", "options.letters", "size", "n", "link")
 				continue
 			}
 		}

@@ -132,6 +132,28 @@ func (x *assembly) seeReady() {
 	}
 }
 
+// Heaps that no Java VM takes: HotSpot wants 2 MiB, and no program has more than 2^48 B of addresses.
+const leastJavaHeap, mostJavaHeap = 2 << 20, 1 << 48
+
+// seeHeap finds a heap with which a program surely does not start.
+func (x *assembly) seeHeap() {
+	for t := range x.treatments() {
+		heap := t.Setup.Heap
+		if heap == 0 || heap >= leastJavaHeap && heap <= mostJavaHeap {
+			continue
+		}
+		client, server := x.lab.Stacks[t.Setup.Client.Stack], x.lab.Stacks[t.Setup.Server.Stack]
+		for _, p := range []stack.Program{client.Call, server.Serve} {
+			if p.Runs("java") && p.TakesHeap() {
+				x.fault(t, fmt.Sprintf("heap %s: a Java virtual machine starts with none below %s or above %s",
+					study.SizeText(heap), study.SizeText(leastJavaHeap), study.SizeText(mostJavaHeap)),
+					"write 64MiB, for example", "heap", "stack")
+				break
+			}
+		}
+	}
+}
+
 // sensorFacts is what a simulated sensor was.
 type sensorFacts struct {
 	Says      string            `json:"says"`
