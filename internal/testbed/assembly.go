@@ -23,15 +23,16 @@ import (
 // An assembly is a lab being put together, with everything found on the way that
 // keeps its plan from running.
 type assembly struct {
-	bed     *Testbed
-	plan    study.Plan
-	exe     string // this program, as children are started
-	temp    string
-	lab     *lab.Lab
-	faults  []study.Error
-	looking bool                        // nothing that the study or the user names is run
-	close   []func() error              // what was opened, the last first to be closed
-	stamps  map[string]map[string]stamp // of the stacks' products, when their checksums were taken
+	bed      *Testbed
+	plan     study.Plan
+	exe      string // this program, as children are started
+	temp     string
+	lab      *lab.Lab
+	faults   []study.Error
+	profiles map[string]link.Link        // of links, by their names; see openLinks
+	looking  bool                        // nothing that the study or the user names is run
+	close    []func() error              // what was opened, the last first to be closed
+	stamps   map[string]map[string]stamp // of the stacks' products, when their checksums were taken
 }
 
 func (b *Testbed) assemble(p study.Plan, exe, temp string) *assembly {
