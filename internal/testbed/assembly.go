@@ -298,19 +298,20 @@ func (x *assembly) seePackets() {
 				linked = append(linked, r)
 			}
 		}
+		if x.seeParted(t, asked); len(lacking) == 0 {
+			continue
+		}
 		keys := []string{"stack", "server.stack", "transport", "connection", "security"}
 		if len(linked) > 0 {
 			reasons = append(reasons, "behind a link, those of the whole run give "+strings.Join(linked, ", "))
 			keys = append([]string{"link"}, keys...) // to exclude no treatment that has them
 		}
-		if len(lacking) > 0 {
-			advice := "drop these responses and read what packets: keep keeps with edgegauge packets"
-			if x.goWithLevel(t, lacking, keys) {
-				advice += fmt.Sprintf(", or give this level leave_out: [%s]", strings.Join(lacking, ", "))
-			}
-			x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
-				cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")), advice, keys...)
+		advice := "drop these responses and read what packets: keep keeps with edgegauge packets"
+		if x.goWithLevel(t, lacking, keys) {
+			advice += fmt.Sprintf(", or give this level leave_out: [%s]", strings.Join(lacking, ", "))
 		}
+		x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
+			cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")), advice, keys...)
 	}
 }
 
