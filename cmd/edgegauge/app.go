@@ -148,7 +148,7 @@ func (a *app) readText(ctx context.Context, file string, text []byte, kept, sets
 // interval, that trials which shall run at the same time have no others to do so with, and what a link will do to
 // trials. What compares versions adds trials to a study, and does not ask.
 func advisePlan(bed *testbed.Testbed, p study.Plan) {
-	notes := bed.AdviseLinks(p)
+	notes := append(bed.AdviseLinks(p), bed.AdviseResponses(p)...)
 	if note := testbed.Single(p); note != nil {
 		notes = append(notes, note)
 	}

@@ -349,6 +349,22 @@ func empty(r *report.Report) error {
 		"doc/responses.md says what each is measured of", strings.Join(named, ", "))}
 }
 
+// tellUnmeasured says of which responses that a study names no valid trial has a figure, beside others: which programs
+// tell what is known of this program's own alone.
+func tellUnmeasured(w io.Writer, r *report.Report) {
+	var none []string
+	for _, named := range r.Study.Responses {
+		has := slices.ContainsFunc(r.Cells, func(c report.Cell) bool { return c.Response == named.Text })
+		if !has && named.Text != "failed_share" { // without which no request failed
+			none = append(none, named.Text)
+		}
+	}
+	if len(r.Cells) > 0 && len(none) > 0 {
+		fmt.Fprintf(w, "warning: no trial has a figure of %s, which the study names; doc/responses.md says what each is "+
+			"measured of\n", strings.Join(none, ", "))
+	}
+}
+
 // damaged refuses results that are not as the lab wrote them.
 func damaged(r *report.Report, dir string) error {
 	if len(r.Damage) == 0 {

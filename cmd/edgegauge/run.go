@@ -180,6 +180,7 @@ func (a *app) runOpen(ctx context.Context, w io.Writer, e *testbed.Experiment, f
 		}
 		again = &x
 	}
+	tellUnmeasured(os.Stderr, r)
 	if f.asJSON {
 		return errors.Join(writeRun(w, e, outcome, r, again), damaged(r, e.Dir), gaveUp(outcome, e.Dir), empty(r),
 			differs(again))

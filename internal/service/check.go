@@ -91,11 +91,19 @@ func checkText(got, want []byte) error {
 	return fmt.Errorf("text is %q at %d, want %q", got[i:end], i, want[i:end])
 }
 
+// CheckCelsius refuses a temperature, in hundredths of a degree, that no sensor reads.
+func CheckCelsius(hundredthsOf int64) error {
+	if hundredthsOf < -27315 || hundredthsOf > 100000 {
+		return fmt.Errorf("temperature is %s °C, out of any sensor's range", hundredths(hundredthsOf))
+	}
+	return nil
+}
+
 // checkReading can only tell what no sensor reads: below absolute zero, above
 // 1000 °C, or no time at all.
 func checkReading(celsius, at int64) error {
-	if celsius < -27315 || celsius > 100000 {
-		return fmt.Errorf("temperature is %s °C, out of any sensor's range", hundredths(celsius))
+	if err := CheckCelsius(celsius); err != nil {
+		return err
 	}
 	if at <= 0 {
 		return fmt.Errorf("time of reading is %d ms, want milliseconds since 1970", at)

@@ -23,16 +23,17 @@ import (
 // An assembly is a lab being put together, with everything found on the way that
 // keeps its plan from running.
 type assembly struct {
-	bed     *Testbed
-	plan    study.Plan
-	exe     string // this program, as children are started
-	temp    string
-	lab     *lab.Lab
-	faults  []study.Error
-	looking bool                        // nothing that the study or the user names is run
-	sizes   map[sized]made              // of messages that were made already
-	close   []func() error              // what was opened, the last first to be closed
-	stamps  map[string]map[string]stamp // of the stacks' products, when their checksums were taken
+	bed      *Testbed
+	plan     study.Plan
+	exe      string // this program, as children are started
+	temp     string
+	lab      *lab.Lab
+	faults   []study.Error
+	profiles map[string]link.Link        // of links, by their names; see openLinks
+	looking  bool                        // nothing that the study or the user names is run
+	sizes    map[sized]made              // of messages that were made already
+	close    []func() error              // what was opened, the last first to be closed
+	stamps   map[string]map[string]stamp // of the stacks' products, when their checksums were taken
 }
 
 func (b *Testbed) assemble(p study.Plan, exe, temp string) *assembly {
@@ -299,19 +300,20 @@ func (x *assembly) seePackets() {
 				linked = append(linked, r)
 			}
 		}
+		if x.seeParted(t, asked); len(lacking) == 0 {
+			continue
+		}
 		keys := []string{"stack", "server.stack", "transport", "connection", "security"}
 		if len(linked) > 0 {
 			reasons = append(reasons, "behind a link, those of the whole run give "+strings.Join(linked, ", "))
 			keys = append([]string{"link"}, keys...) // to exclude no treatment that has them
 		}
-		if len(lacking) > 0 {
-			advice := "drop these responses and read what packets: keep keeps with edgegauge packets"
-			if x.goWithLevel(t, lacking, keys) {
-				advice += fmt.Sprintf(", or give this level leave_out: [%s]", strings.Join(lacking, ", "))
-			}
-			x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
-				cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")), advice, keys...)
+		advice := "drop these responses and read what packets: keep keeps with edgegauge packets"
+		if x.goWithLevel(t, lacking, keys) {
+			advice += fmt.Sprintf(", or give this level leave_out: [%s]", strings.Join(lacking, ", "))
 		}
+		x.fault(t, fmt.Sprintf("packets cannot give %s for %s: %s", strings.Join(lacking, ", "),
+			cmp.Or(t.Setup.Server.Stack, t.Setup.URL), strings.Join(reasons, "; ")), advice, keys...)
 	}
 }
 

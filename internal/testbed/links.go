@@ -26,6 +26,7 @@ func (x *assembly) openLinks() {
 	for n, p := range all {
 		byName[n] = p.Link
 	}
+	x.profiles = byName
 	x.lab.Links = map[string]link.Link{}
 	for t := range x.treatments() {
 		l, ok := lab.LinkOf(t.Setup, byName)

@@ -66,8 +66,15 @@ func (x *assembly) seeGiven() {
 		all = append(slices.Clip(all), capturer)
 	}
 	x.seeKept()
-	x.seeAnyGiven()
+	if !x.seeAnyGiven() {
+		return
+	}
 	for _, w := range x.plan.Study.Responses {
+		if of, kept := x.only(w.Text); kept && of != "" && !slices.Contains(goesWithout, w.Text) {
+			x.faults = append(x.faults, study.Error{Pos: w.Pos, What: "response " + w.Text + " is measured of " + of +
+				" only, and no treatment has that", Advice: "remove it"})
+			continue
+		}
 		for _, g := range all {
 			if !slices.Contains(g.responses, w.Text) {
 				continue
@@ -81,52 +88,110 @@ func (x *assembly) seeGiven() {
 	}
 }
 
-// seeAnyGiven finds that none of the responses that a study names will be measured, where no giver of theirs lacks.
-func (x *assembly) seeAnyGiven() {
+// goesWithout are responses whose absence says something, so that a study may name them beside others in any case:
+// without a failed_share, no request of a valid trial failed.
+var goesWithout = []string{"failed_share"}
+
+// seeAnyGiven finds that none of the responses that a study names will be measured, where no giver of theirs lacks;
+// true: one may be.
+func (x *assembly) seeAnyGiven() bool {
 	named := x.plan.Study.Responses
 	if len(named) == 0 {
-		return
+		return true
 	}
 	var all []string
 	for _, w := range named {
 		why := x.nowhere(w.Text)
 		if why == "" {
-			return
+			return true
 		}
 		all = append(all, why)
 	}
 	x.faults = append(x.faults, study.Error{Pos: named[0].Pos, What: "the study would measure nothing: " +
 		strings.Join(all, "; "), Advice: "name a response that its treatments have, such as rtt; doc/responses.md lists all"})
+	return false
 }
 
 // nowhere says why no treatment will have a response; empty: one may.
 func (x *assembly) nowhere(response string) string {
-	r, _ := measure.FindResponse(response)
-	kept, of := false, ""
+	of, kept := x.only(response)
+	switch {
+	case !kept:
+		return "all treatments leave out " + response
+	case of != "":
+		return "response " + response + " is measured of " + of + " only"
+	}
+	return ""
+}
+
+// only says of what alone a response is measured where no treatment will have it; empty: one may. None has kept one that
+// all leave out on purpose.
+func (x *assembly) only(response string) (of string, kept bool) {
 	for s := range x.plan.Study.Setups() {
-		if !slices.ContainsFunc(r.Sides, func(side measure.Side) bool { return !s.LeavesOut(string(side), response) }) {
+		if leavesOut(s, response) {
 			continue
 		}
 		kept = true
-		switch l := x.lab.Links[s.Link.Text]; response {
-		default:
-			return ""
-		case "failed_share":
-			of = "devices, links that lose packets, and studies with failures (failures: 1%)"
-			if s.Population.Devices > 0 || l.Up.Loss > 0 || l.Down.Loss > 0 || x.plan.Study.Failures != nil {
-				return ""
-			}
-		case "discovery", "metadata":
-			of = "stacks that search for their server (transport dpws)"
-			if s.Transport == "dpws" {
-				return ""
-			}
+		if of = x.untold(s, response); of == "" {
+			break
 		}
 	}
-	if !kept {
-		return "all treatments leave out " + response
+	return of, kept
+}
+
+// leavesOut says whether trials of a treatment give a response of no side, on purpose.
+func leavesOut(s *study.Setup, response string) bool {
+	r, _ := measure.FindResponse(response)
+	return !slices.ContainsFunc(r.Sides, func(side measure.Side) bool { return !s.LeavesOut(string(side), response) })
+}
+
+// AdviseResponses says which treatments have none of a response that the study names, and others have.
+func (b *Testbed) AdviseResponses(p study.Plan) (out []error) {
+	const most = 3 // treatments that are named
+	x := b.assemble(p, b.Exe, b.Temp)
+	x.openLinks()
+	for _, w := range p.Study.Responses {
+		var without []string
+		of, all := "", 0
+		for t := range x.treatments() {
+			if leavesOut(t.Setup, w.Text) || slices.Contains(goesWithout, w.Text) {
+				continue
+			}
+			all++
+			if why := x.wanting(t.Setup, w.Text); why != "" {
+				of, without = why, append(without, nameOf(t))
+			}
+		}
+		if len(without) == 0 || len(without) == all {
+			continue // seeGiven refuses those that nothing gives
+		}
+		names := without[:min(most, len(without))]
+		if len(without) > most {
+			names = append(slices.Clip(names), "…")
+		}
+		out = append(out, &study.Error{Pos: w.Pos, What: fmt.Sprintf("%d of %d treatments have no %s (%s): it is measured "+
+			"of %s only", len(without), all, w.Text, strings.Join(names, "; "), of)})
 	}
-	return "response " + response + " is measured of " + of + " only"
+	return out
+}
+
+// nameOf is a treatment by its levels.
+func nameOf(t study.Trial) string {
+	var levels []string
+	for _, w := range t.Treatment {
+		levels = append(levels, w.Text)
+	}
+	return strings.Join(levels, ", ")
+}
+
+// wanting says of what a response is measured where a treatment has none of it; empty: it may have.
+func (x *assembly) wanting(s *study.Setup, response string) string {
+	for _, g := range givers {
+		if slices.Contains(g.responses, response) && !g.is(s) {
+			return g.what
+		}
+	}
+	return x.untold(s, response)
 }
 
 // seeKept finds that packets are to be kept and none are captured. Package study refuses those of several benches.

@@ -21,7 +21,28 @@ func TestResponsesThatNothingGives(t *testing.T) {
 			"period: 1s, duration: 30s, outage: {at: 5s, for: 5s}}]}", ""},
 		{"responses: [instructions]\nserver: {device: instructions-arm64}", ""},
 		{"responses: [instructions]\nfactors: {server.device: [local, instructions-arm64]}", ""},
-		{"responses: [rtt, failed_share, discovery]", ""},
+		{"responses: [rtt, failed_share, discovery]", "s.yaml:4:32: response discovery is measured of stacks that search for " +
+			"their server (transport dpws) only, and no treatment has that; remove it"},
+		{"responses: [rtt, failed_share]", ""},
+
+		{"responses: [rtt, first_invoke, connection]", ""},
+		{"concurrency: 2\nresponses: [rtt, first_invoke]", "s.yaml:5:18: response first_invoke is measured of clients whose " +
+			"first request is over before the second begins (concurrency: 1) only, and no treatment has that; remove it"},
+		{"concurrency: 2\ndesign: {warmup: 1}\nresponses: [rtt, first_invoke]", ""}, // which is alone
+		{"concurrency: 2\nrate: 10\nresponses: [rtt, first_invoke]", ""},
+		{"factors: {concurrency: [1, 2]}\nresponses: [rtt, first_invoke]", ""},
+		{"concurrency: 2\nleave_out: [first_invoke]\nresponses: [rtt, first_invoke]", ""},
+		{many + "responses: [rtt, first_invoke]", "no devices"},
+		{"stack: floor-tcp\nresponses: [rtt, first_invoke]", "no floor"},
+		{"stack: floor-tcp\nresponses: [rtt, processing]", "response processing is measured of servers that read messages"},
+		{"stack: floor-tcp\nresponses: [rtt, serialization, message_size]", ""}, // of the client
+		{"concurrency: 2\nresponses: [rtt, connection]", "response connection is measured of clients that open"},
+		{"concurrency: 2\nconnection: per-request\nresponses: [rtt, connection]", ""},
+		{"concurrency: 2\nsecurity: tls\nresponses: [rtt, connection]", ""},
+		{"concurrency: 2\nlink: {delay: 1ms, loss: 1%}\nresponses: [rtt, connection]", ""},
+		{"concurrency: 2\nfailures: 1%\nresponses: [rtt, connection]", ""},
+		{"stack: coap-json\nresponses: [rtt, connection]", "response connection is measured of clients that open"},
+		{"stack: coap-json\nconnection: per-request\nresponses: [rtt, connection]", ""},
 
 		{many + "responses: [rtt, recovery_time]", "s.yaml:7:18: response recovery_time is measured of devices with an " +
 			"outage (outage: {at: 30s, for: 30s}) only, and no treatment has that; remove it"},
@@ -96,6 +117,9 @@ func TestStudiesThatMeasureNothing(t *testing.T) {
 		{"responses: [failed_share]", "s.yaml:4:13: the study would measure nothing: " + failed + "; name a response"},
 		{"responses: [rtt, failed_share]", ""},
 		{"responses: [failed_share]\nfailures: 1%", ""},
+		{"concurrency: 2\nresponses: [first_invoke]", "the study would measure nothing: response first_invoke is measured of"},
+		{"stack: floor-tcp\nresponses: [processing]", "the study would measure nothing: response processing is"},
+		{"stack: coap-json\nresponses: [connection]", "the study would measure nothing: response connection is"},
 		{"responses: [failed_share]\nlink: {delay: 1ms, loss: 1%}", ""},
 		{"responses: [failed_share]\nfactors: {link: [none, {delay: 1ms, up: {loss: 1%}}]}", ""},
 		{"responses: [discovery, metadata]", "response discovery is measured of stacks that search for their server " +

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/sensor"
 	"edgegauge.example/edgegauge/internal/lazy"
@@ -72,10 +74,6 @@ func (x *assembly) seeSensor(t study.Trial) {
 		return
 	}
 	kind, at, _ := strings.Cut(t.Setup.Sensor, ":")
-	if kind == "w1" && !strings.Contains(at, "/") { // else a file, as stacks take it
-		at = filepath.Join("/sys/bus/w1/devices", at)
-	}
-	ofFiles := slices.Contains([]string{"serial", "hwmon", "iio", "w1"}, kind)
 	switch on := t.Setup.Server.Device; {
 	case isMachine(x.bed, on) && kind != "fixed": // nothing is connected to it, and it has no shell
 		x.fault(t, fmt.Sprintf("sensor %s: device %s has no such sensor", t.Setup.Sensor, on), "write sensor: fixed:21.5",
@@ -88,12 +86,71 @@ func (x *assembly) seeSensor(t study.Trial) {
 		x.lack(t, fmt.Sprintf("sensor %s: there is no such program", t.Setup.Sensor), "install it, or name another", "sensor",
 			"service")
 	}
-	if !ofFiles {
-		return
-	}
-	if _, err := os.Stat(at); err != nil {
+	if err := findSensor(kind, at); err != nil {
 		x.lack(t, fmt.Sprintf("sensor %s: %v", t.Setup.Sensor, err), "connect it, or name another", "sensor", "service")
 	}
+}
+
+// findSensor says why a sensor of a file is none, as far as it is known without opening it: boards restart when their
+// port is opened, and to open a pipe waits for its other end.
+func findSensor(kind, at string) error {
+	switch kind {
+	case "serial":
+		return findPort(at)
+	case "hwmon":
+		if fi, err := os.Stat(at); err == nil && fi.IsDir() {
+			at = filepath.Join(at, "temp1_input")
+		}
+	case "iio":
+		in := filepath.Join(at, "in_temp_input")
+		if _, err := os.Stat(in); err == nil {
+			return readable(in)
+		}
+		if err := readable(filepath.Join(at, "in_temp_raw")); err != nil {
+			return err
+		}
+		at = filepath.Join(at, "in_temp_scale")
+	case "w1":
+		if !strings.Contains(at, "/") { // else a file, as stacks take it
+			at = filepath.Join("/sys/bus/w1/devices", at, "w1_slave")
+		}
+	default:
+		return nil
+	}
+	return readable(at)
+}
+
+// readable says why a file cannot be read as that of a sensor.
+func readable(path string) error {
+	fi, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !fi.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", path)
+	}
+	if err := unix.Access(path, unix.R_OK); err != nil {
+		return &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return nil
+}
+
+// findPort says why a path is no serial port. The kernel tells which devices are terminals; those that it does not know
+// there, as pseudo terminals, may be.
+func findPort(path string) error {
+	var s unix.Stat_t
+	if err := unix.Stat(path, &s); err != nil {
+		return &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	kind := "tty"
+	at := fmt.Sprintf("/sys/dev/char/%d:%d/subsystem", unix.Major(s.Rdev), unix.Minor(s.Rdev))
+	if of, err := os.Readlink(at); err == nil {
+		kind = filepath.Base(of)
+	}
+	if s.Mode&unix.S_IFMT != unix.S_IFCHR || kind != "tty" {
+		return fmt.Errorf("%s is not a serial port", path)
+	}
+	return nil
 }
 
 // plainCommand is one whose first word a shell takes as a program's name.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // A sensor that a trial could not read is refused before the first one: one of which no stack makes a temperature, and
@@ -14,6 +16,16 @@ func TestSensorsThatCannotBeRead(t *testing.T) {
 	b := bed(t)
 	w1 := filepath.Join(t.TempDir(), "w1_slave") // the file itself
 	if err := os.WriteFile(w1, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"temp1_input", "in_temp_raw", "in_temp_scale"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("20000\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	const counted = "time: instructions\nclient: cortex-a53\nserver: cortex-a53\nrequests: 5\n"
@@ -39,10 +51,24 @@ func TestSensorsThatCannotBeRead(t *testing.T) {
 		{"server: {device: cortex-a53}\nsensor: 'serial:/dev/null'", "device cortex-a53 has no such sensor"},
 		{"server: {device: cortex-a53}\nsensor: 'program:echo 20'", "device cortex-a53 has no such sensor"},
 		{counted + "sensor: w1:28-0", "device cortex-a53 has no such sensor"},
-		{"factors: {server.device: [local, cortex-a53]}\nsensor: 'hwmon:/proc/self'", "exclude: [{server.device: " +
+		{"factors: {server.device: [local, cortex-a53]}\nsensor: 'hwmon:" + folder + "'", "exclude: [{server.device: " +
 			"cortex-a53}]"},
 		{"server: {device: cortex-a53}\nsensor: fixed:20", ""},
-		{"client: {device: cortex-a53}\nsensor: 'hwmon:/proc/self'", ""},
+		{"client: {device: cortex-a53}\nsensor: 'hwmon:" + folder + "'", ""},
+
+		{"sensor: fixed:-274", "4:9: sensor fixed:-274: temperature is -274.00 °C, out of any sensor's range; write fixed:21.5"},
+		{"sensor: fixed:-273.15", ""},
+		{"sensor: fixed:1e4", "out of any sensor's range"},
+		{"sensor: 'hwmon:" + folder + "/temp1_input'", ""},
+		{"sensor: 'iio:" + folder + "'", ""},
+		{"sensor: 'hwmon:/tmp'", "sensor hwmon:/tmp: stat /tmp/temp1_input: no such file"},
+		{"sensor: 'iio:/tmp'", "sensor iio:/tmp: stat /tmp/in_temp_raw: no such file"},
+		{"sensor: 'hwmon:" + pipe + "'", pipe + " is no file"},
+		{"sensor: 'w1:/tmp'", "/tmp is no file"},
+		{"sensor: 'serial:/dev/null'", "sensor serial:/dev/null: /dev/null is not a serial port; connect it"},
+		{"sensor: 'serial:/etc/passwd'", "/etc/passwd is not a serial port"},
+		{"sensor: 'serial:" + pipe + "'", "is not a serial port"},
+		{"sensor: 'serial:/dev/ptmx'", ""},                          // as terminals go
 		{"server: {device: 'ssh://pi@board'}\nsensor: w1:28-0", ""}, // it may have one
 	} {
 		text := "study: s\nstack: coap-cbor\n"

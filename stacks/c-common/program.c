@@ -242,7 +242,7 @@ static int64_t take(int64_t *due) {
   return over ? -1 : mine;
 }
 
-static struct { struct setup s; struct message request, expected; } calling;
+static struct { struct setup s; struct message request, expected; bool begun; int64_t first; } calling;
 
 static void *work(void *connection) {
   struct exchange x;
@@ -260,6 +260,7 @@ static void *work(void *connection) {
     }
     x.due = due;
     pthread_mutex_lock(&run.one);
+    if (!calling.begun && seq == 0 && !*x.failure) calling.first = x.total;
     if (run.record) run.x[seq] = keep(&x);
     else if (*x.failure && run.failed++ == 0) memcpy(run.first_failure, x.failure, sizeof x.failure);
     pthread_mutex_unlock(&run.one);
@@ -310,6 +311,8 @@ static bool go(const struct json *j, char *why, size_t size) {
   free(threads);
   for (int64_t i = 0; run.record && i < run.taken; i++) print(&run.x[i], (size_t)i + 1, run.start);
   printf("{\"type\":\"end\",\"count\":%lld,\"cpu\":%lld", (long long)run.taken, (long long)spent);
+  if (calling.first) printf(",\"phases\":{\"first_invoke\":%lld}", (long long)calling.first);
+  calling.begun = true, calling.first = 0; // each phase is told once
   if (run.failed) {
     char quoted[400];
     json_quote(quoted, sizeof quoted, run.first_failure);

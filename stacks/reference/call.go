@@ -37,7 +37,7 @@ func (c *caller) Encode(_ uint64, buf []byte) ([]byte, error) {
 func (c *caller) Decode(_ uint64, status int, body []byte) error {
 	c.wait.deserialize()
 	if status/100 != 2 {
-		return fmt.Errorf("status %d: %.100s", status, bytes.TrimSpace(body))
+		return fmt.Errorf("status %d: %.300s", status, bytes.TrimSpace(body))
 	}
 	err := codec.Decode(c.encoding, body, c.name, true, &c.response)
 	c.answered()

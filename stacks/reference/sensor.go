@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/service"
 )
 
 // A thermometer is a sensor of the kind its name begins with.
@@ -62,7 +63,11 @@ func fixedSensor(what string) (int64, error) {
 	if err != nil || math.IsNaN(v) || math.Abs(v) > 1e6 {
 		return 0, fmt.Errorf("sensor fixed:%s: %q is not a temperature; write fixed:21.5", what, what)
 	}
-	return int64(math.Round(v * 100)), nil
+	hundredths := int64(math.Round(v * 100))
+	if err := service.CheckCelsius(hundredths); err != nil {
+		return 0, fmt.Errorf("sensor fixed:%s: %w; write fixed:21.5", what, err)
+	}
+	return hundredths, nil
 }
 
 // readHwmon reads a file of millidegrees, or that of its folder (Linux,
