@@ -99,7 +99,8 @@ func welchAbove(new, old []stat.Share) (p float64, exact bool) {
 // one treatment, and all requests must tell of one. Where programs waited for a CPU, so must those that failed
 // otherwise than for want of an answer in time, beside all that failed before; only all of the requests prove anything
 // else.
-func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above aboveTest, confidence float64) []Failures {
+func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above aboveTest,
+	confidence float64) []Failures {
 	p := [4][]float64{}  // of units and requests, and the same of those that no wait explains
 	exact := [2][]bool{} // of units, likewise
 	together := len(all)

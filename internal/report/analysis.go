@@ -114,7 +114,8 @@ func plainWithin(v float64, i stat.Interval) (figure, within string) {
 		return plain(v), "–"
 	}
 	digits := usualDigits
-	for digits < 14 && (printedAlike(v, i[0], digits) || printedAlike(v, i[1], digits) || printedAlike(i[0], i[1], digits)) {
+	for digits < 14 && (printedAlike(v, i[0], digits) || printedAlike(v, i[1], digits) ||
+		printedAlike(i[0], i[1], digits)) {
 		digits++
 	}
 	if digits > usualDigits {

@@ -340,7 +340,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		NoRatio     []string         `json:"no_ratio"`           // of two treatments: a value is not above 0
 		Failed      []string         `json:"failed_requests"`    // of treatments, of which more or less failed than before
 		Warnings    []string         `json:"warnings"`
-	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(slices.Concat(c.Programs, c.Differences)), c.Fewer, c.Drawn,
-		figures(c.Figures), figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew),
-		orEmpty(c.Gone), orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
+	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(slices.Concat(c.Programs, c.Differences)), c.Fewer,
+		c.Drawn, figures(c.Figures), figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld),
+		orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
 }

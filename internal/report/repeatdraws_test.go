@@ -38,7 +38,8 @@ func TestARepetitionSaysThatItsDrawsAreTheSame(t *testing.T) {
 		{"no link", steady, study.Setup{Arrival: "constant", Rate: 5}, 7, ""},
 		{"random arrivals on a lossy link", lossy, study.Setup{Link: linked.Link, Arrival: "poisson", Rate: 5}, 7,
 			"losses and delays of links and of random arrivals"},
-		{"devices", steady, study.Setup{Population: study.Population{Devices: 3}}, 7, "when devices report, fail and retry"},
+		{"devices", steady, study.Setup{Population: study.Population{Devices: 3}}, 7,
+			"when devices report, fail and retry"},
 	} {
 		x := Repeated{Like: "kept", Again: "again", Drawn: drawn(of(7, c.facts, c.setup), of(c.seed, c.facts, c.setup))}
 		var text, object strings.Builder
@@ -52,7 +53,8 @@ func TestARepetitionSaysThatItsDrawsAreTheSame(t *testing.T) {
 		if c.want == "" && (strings.Contains(said, "draws") || strings.Contains(object.String(), "same_draws")) {
 			t.Errorf("%s: it says %s", c.what, said)
 		}
-		if !strings.Contains(said, c.want) || c.want != "" && (!strings.Contains(said, "to take others add --set design.seed=8") ||
+		const others = "to take others add --set design.seed=8"
+		if !strings.Contains(said, c.want) || c.want != "" && (!strings.Contains(said, others) ||
 			!strings.Contains(object.String(), c.want)) {
 			t.Errorf("%s: no %q in %s%s", c.what, c.want, said, object.String())
 		}

@@ -69,12 +69,12 @@ func trendOf(xs []float64, size float64) (Test, error) {
 // scoreOfBlocks is the score of blocks of which each pair is compared by the treatments C that both have; pairs that
 // differ by rounding alone are tied.
 //
-// Equations: the score is Σ z(i,j) over the pairs of blocks i < j, z the sign of their difference. Without a trend z has
-// the mean 0 and the variance 1, and z of pairs without a block in common are independent. Those with one are taken to
-// have the correlation (2/3)·r, r that of the differences: for normal values it is (2/π)·asin r (Sheppard 1899), and r is
-// 1/2 at most, where both agree; below, it is 5 % too much at most. If blocks vary more than the trials in them, r is
-// 1/2, as of complete blocks, which gives Kendall's variance; if they vary no more than their trials make them,
-// r = |C∩C'|/(2·√(|C||C'|)). The larger of the two variances is taken.
+// Equations: the score is Σ z(i,j) over the pairs of blocks i < j, z the sign of their difference. Without a trend z
+// has the mean 0 and the variance 1, and z of pairs without a block in common are independent. Those with one are
+// taken to have the correlation (2/3)·r, r that of the differences: for normal values it is (2/π)·asin r (Sheppard
+// 1899), and r is 1/2 at most, where both agree; below, it is 5 % too much at most. If blocks vary more than the
+// trials in them, r is 1/2, as of complete blocks, which gives Kendall's variance; if they vary no more than their
+// trials make them, r = |C∩C'|/(2·√(|C||C'|)). The larger of the two variances is taken.
 func scoreOfBlocks(blocks [][]float64, rounding float64) kendall {
 	var k kendall
 	var equal, shared float64 // three times the sums of covariances, of both kinds

@@ -35,7 +35,8 @@ func (d *design) estimable(order int) ([]term, []error) {
 				d.names[f], l[0]))
 		}
 	}
-	drop("every block has only one treatment, so drift between blocks cannot be told from treatments, and was not looked for",
+	drop("every block has only one treatment, so drift between blocks cannot be told from treatments, and was not looked "+
+		"for",
 		func(t term) bool { return t.name == blockTerm && !d.crossed() })
 	drop("some combinations of its levels have no trials",
 		func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })

@@ -72,7 +72,8 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 		return stat.Table{}, t.syntax(err)
 	}
 	if strings.HasPrefix(head[0], "\xff\xfe") || strings.HasPrefix(head[0], "\xfe\xff") {
-		return stat.Table{}, &Error{file, 0, fmt.Sprintf("it is in UTF-16; convert it with iconv -f utf-16 -t utf-8 %s", file)}
+		return stat.Table{},
+			&Error{file, 0, fmt.Sprintf("it is in UTF-16; convert it with iconv -f utf-16 -t utf-8 %s", file)}
 	}
 	for i, name := range head {
 		if err := t.utf8(name, fmt.Sprintf("column %d", i+1), 1); err != nil {
@@ -83,7 +84,8 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 		return stat.Table{}, &Error{file, 1, "it is not a table in CSV; save the sheet as CSV"}
 	}
 	if slices.ContainsFunc(head, func(s string) bool { return strings.Contains(s, "\r") }) {
-		return stat.Table{}, &Error{file, 1, fmt.Sprintf("its lines end in CR alone; convert them with tr '\\r' '\\n' < %s", file)}
+		return stat.Table{},
+			&Error{file, 1, fmt.Sprintf("its lines end in CR alone; convert them with tr '\\r' '\\n' < %s", file)}
 	}
 	if err := t.header(head); err != nil {
 		return stat.Table{}, err
