@@ -38,8 +38,8 @@ func JudgeFailures(old, new Attempts, confidence float64) Failures {
 	f := Failures{Old: stat.Pooled(old.Failed), New: stat.Pooled(new.Failed), Test: "Welch's t of the runs' shares"}
 	above := welchAbove
 	if len(old.Failed) >= leastRuns && len(new.Failed) >= leastRuns {
-		f.Test, above = "permutation of runs", func(new, old []stat.Share) float64 {
-			return min(1, 2*stat.PermutedMore(new, old))
+		f.Test, above = "permutation of runs", func(new, old []stat.Share) (float64, bool) {
+			return min(1, 2*stat.PermutedMore(new, old)), false
 		}
 	}
 	each := func(int) (a, b []Attempts) { return []Attempts{old}, []Attempts{new} }
@@ -83,19 +83,26 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 	return slices.DeleteFunc(out, func(f Failures) bool { return f.Together > 0 && f.Verdict == stat.Contradicted })
 }
 
-// welchAbove is the p of the answer that the mean of new shares is above that of the old ones.
-func welchAbove(new, old []stat.Share) float64 {
-	p, _, _ := stat.MeansBeyond(sharesOf(new), sharesOf(old), 1, false, [2]float64{})
-	return p
+// An aboveTest is the p of the answer that new shares are above the old ones, and whether it is of an exact test.
+type aboveTest = func(new, old []stat.Share) (p float64, exact bool)
+
+// welchAbove is the p of the answer that the mean of new shares is above that of the old ones. exact: it is that of the
+// exact test which stat.MeansBeyond adds where none failed before.
+func welchAbove(new, old []stat.Share) (p float64, exact bool) {
+	now, before := sharesOf(new), sharesOf(old)
+	p, _, _ = stat.MeansBeyond(now, before, 1, false, [2]float64{})
+	failing := stat.OverZero(now)
+	return p, failing > 0 && stat.OverZero(before) == 0 && p == stat.Oftener(failing, len(now), len(before), 1)
 }
 
 // judgeFailures gives each its verdict, as sharedHolm shares the error. Units, of which above has the p of a rise in
 // one treatment, and all requests must tell of one. Where programs waited for a CPU, so must those that failed
 // otherwise than for want of an answer in time, beside all that failed before; only all of the requests prove anything
 // else.
-func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above func(new, old []stat.Share) float64,
+func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above aboveTest,
 	confidence float64) []Failures {
-	p := [4][]float64{} // of units and requests, and the same of those that no wait explains
+	p := [4][]float64{}  // of units and requests, and the same of those that no wait explains
+	exact := [2][]bool{} // of units, likewise
 	together := len(all)
 	for i := range all {
 		f := &all[i]
@@ -109,8 +116,8 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above f
 			}
 		}
 		for k := range 2 {
-			units, requests := f.rise(old, new, k == 1, above, 1-confidence)
-			p[2*k], p[2*k+1] = append(p[2*k], units), append(p[2*k+1], requests)
+			units, requests, by := f.rise(old, new, k == 1, above, 1-confidence)
+			p[2*k], p[2*k+1], exact[k] = append(p[2*k], units), append(p[2*k+1], requests), append(exact[k], by)
 		}
 	}
 	for k := range p {
@@ -120,18 +127,21 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above f
 	for i := range all {
 		f := &all[i]
 		f.Verdict, f.P = stat.Contradicted, p[0][i]
-		rose := f.New.Of() > f.Old.Of()
-		if !rose {
-			f.Test = ""
-		}
+		rose, byExact := f.New.Of() > f.Old.Of(), exact[0][i]
 		switch {
 		case rose && f.New.Hits == f.New.N && (!f.trials || p[1][i] < alpha):
 			f.Verdict = stat.Confirmed
 		case !(p[1][i] < alpha):
 		case p[2][i] < alpha && p[3][i] < alpha:
-			f.Verdict, f.P = stat.Confirmed, p[2][i]
+			f.Verdict, f.P, byExact = stat.Confirmed, p[2][i], exact[1][i]
 		default:
 			f.Verdict, f.waits = stat.Undecided, f.P < alpha
+		}
+		switch {
+		case !rose:
+			f.Test = ""
+		case byExact:
+			f.Test = fmt.Sprintf("exact test of how many %s had failures", f.Units())
 		}
 	}
 	return all
@@ -139,8 +149,8 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above f
 
 // rise is the p of a rise by units, and by requests; certain: without those that waiting for a CPU may have made late.
 // Of several treatments units are not asked where requests do not tell at the level alpha, since nothing is said then.
-func (f Failures) rise(old, new []Attempts, certain bool, above func(new, old []stat.Share) float64,
-	alpha float64) (units, requests float64) {
+func (f Failures) rise(old, new []Attempts, certain bool, above aboveTest, alpha float64) (units, requests float64,
+	exact bool) {
 	var before, now [][]stat.Share
 	var totals sides
 	for k := range new {
@@ -150,14 +160,15 @@ func (f Failures) rise(old, new []Attempts, certain bool, above func(new, old []
 	}
 	switch {
 	case stat.Pooled(totals.new).Of() <= f.Old.Of():
-		return 1, 1
+		return 1, 1, false
 	case f.Together == 0:
-		return above(now[0], before[0]), totals.p()
+		units, exact = above(now[0], before[0])
+		return units, totals.p(), exact
 	}
 	if requests = totals.p(); requests >= alpha {
-		return 1, requests
+		return 1, requests, false
 	}
-	return permutedWithin(now, before), requests
+	return permutedWithin(now, before), requests, false
 }
 
 // least are the shares of requests that failed without those that waiting for a CPU may have made late, where programs

@@ -184,7 +184,8 @@ func TestFailuresOfAllTreatmentsTogether(t *testing.T) {
 				for i := range old {
 					x, y := stat.Pooled(new[i].Failed), stat.Pooled(old[i].Failed)
 					if x.Hits+y.Hits > 0 {
-						units = append(units, welchAbove(new[i].Failed, old[i].Failed))
+						p, _ := welchAbove(new[i].Failed, old[i].Failed)
+						units = append(units, p)
 						requests = append(requests, fisherMore(x.Hits, x.N, y.Hits, y.N))
 					}
 				}

@@ -23,8 +23,10 @@ func WriteAnalysis(w io.Writer, a stat.Analysis, factors []string, confidence fl
 		percentOf(confidence))
 	groups := [][]string{{strings.Join(factors, " "), "n", "mean", "interval", "sd", "median", "interval"}}
 	for _, g := range a.Groups {
-		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), plain(float64(g.Mean)),
-			plainRange(g.CI), plain(float64(g.SD)), plain(float64(g.Median)), plainRange(g.MedianCI)})
+		mean, within := plainWithin(float64(g.Mean), g.CI)
+		median, medianWithin := plainWithin(float64(g.Median), g.MedianCI)
+		groups = append(groups, []string{levelsText(factors, g.By), strconv.Itoa(g.N), mean, within, plain(float64(g.SD)),
+			median, medianWithin})
 	}
 	writeColumns(&b, groups)
 	if a.Anova != nil {
@@ -60,9 +62,9 @@ func writeContrasts(b *strings.Builder, factors []string, all []stat.Contrast) {
 	})
 	rows := [][]string{{"first over second", "ratio", "interval", "difference", "p", "p (Holm)"}}
 	for _, c := range all[:min(len(all), mostContrasts)] {
+		ratio, within := plainWithin(float64(c.Ratio), c.RatioCI)
 		rows = append(rows, []string{levelsText(factors, c.Between[0]) + " / " + levelsText(factors, c.Between[1]),
-			plain(float64(c.Ratio)), plainRange(c.RatioCI), plain(float64(c.Difference)), pText(float64(c.P)),
-			pText(float64(c.PHolm))})
+			ratio, within, plain(float64(c.Difference)), pText(float64(c.P)), pText(float64(c.PHolm))})
 	}
 	writeColumns(b, rows)
 	if more := len(all) - mostContrasts; more > 0 {
@@ -86,24 +88,45 @@ func levelsText(factors []string, by map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
+// usualDigits are how many significant ones a bare number has.
+const usualDigits = 5
+
 // plain prints a bare number with five significant digits.
-func plain(v float64) string {
-	switch {
+func plain(v float64) string { return plainTo(v, usualDigits) }
+
+func plainTo(v float64, digits int) string {
+	size := math.Abs(v)
+	switch large := digits > usualDigits && size < 1e15; {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "–"
-	case v != 0 && (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e7):
-		return strconv.FormatFloat(v, 'e', 3, 64)
+	case v != 0 && (size < 1e-4 || size >= 1e7 && !large):
+		return strconv.FormatFloat(v, 'e', digits-2, 64)
 	case v == math.Trunc(v):
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	return strconv.FormatFloat(v, 'f', max(0, 4-int(math.Floor(math.Log10(math.Abs(v))))), 64)
+	return strconv.FormatFloat(v, 'f', max(0, digits-1-int(math.Floor(math.Log10(size)))), 64)
 }
 
-func plainRange(i stat.Interval) string {
+// plainWithin prints a figure and its interval, with as many digits as tell them apart, which those of large values
+// close to each other need.
+func plainWithin(v float64, i stat.Interval) (figure, within string) {
 	if math.IsNaN(i[0]) || math.IsNaN(i[1]) {
-		return "–"
+		return plain(v), "–"
 	}
-	return plain(i[0]) + " to " + plain(i[1])
+	digits := usualDigits
+	for digits < 14 && (printedAlike(v, i[0], digits) || printedAlike(v, i[1], digits) ||
+		printedAlike(i[0], i[1], digits)) {
+		digits++
+	}
+	if digits > usualDigits {
+		digits++ // the first that differs has one digit of the width
+	}
+	return plainTo(v, digits), plainTo(i[0], digits) + " to " + plainTo(i[1], digits)
+}
+
+// printedAlike reports whether two values that differ, by more than rounding, are printed alike.
+func printedAlike(a, b float64, digits int) bool {
+	return math.Abs(a-b) > 1e-12*math.Abs(a) && plainTo(a, digits) == plainTo(b, digits)
 }
 
 func pText(p float64) string {

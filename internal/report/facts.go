@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/store"
@@ -30,7 +31,11 @@ type Facts struct {
 		BusyWPerCore float64
 	} `json:"power_models"`
 	Links map[string]struct { // by the study's text for it
-		Shaper string
+		Shaper   string
+		Up, Down struct {
+			DelayStdDev time.Duration
+			Loss        float64
+		}
 	} `json:"links"`
 	LeftOut []string `json:"left_out"` // what the study wanted and the machine could not do, with the reason
 }

@@ -46,8 +46,18 @@ func (r *Report) sayFailed() []string {
 	if others > 0 {
 		text += fmt.Sprintf("; of %s none of %d", plural.Count(others, "other treatment"), rest.N)
 	}
-	return []string{text + ". Times and throughput are of those that were answered; CPU time and energy are per request " +
-		"sent, so who fails at once spends little."}
+	return []string{text + ". Times and throughput are of those that were answered" + r.wireOfAnswered() +
+		"; CPU time and energy are per request sent, so who fails at once spends little."}
+}
+
+// wireOfAnswered says of which requests the figures of packets are, where there are any.
+func (r *Report) wireOfAnswered() string {
+	if !slices.ContainsFunc(r.Cells, func(c Cell) bool {
+		return slices.Contains([]string{"wire_bytes", "packets", "retransmissions"}, c.Response)
+	}) {
+		return ""
+	}
+	return ", and so are bytes and packets on the wire where those of a request can be told apart"
 }
 
 // doubtRefused warns where attempts did not count since more of their requests failed than the study allows, and the

@@ -54,6 +54,21 @@ func TestFailedRequestsStandInTheAnswer(t *testing.T) {
 	}
 }
 
+// A treatment whose failed requests cost bytes that its figure does not have is not called frugal without a word.
+func TestFailedRequestsSayOfWhichBytesAre(t *testing.T) {
+	w := exactly(func(map[string]string, int) float64 { return 1e-3 })
+	w.quality = func(map[string]string, int) []store.Quality { return ofRequests(20) }
+	r := reportOf(t, w.write(t, oneTreatment+"failures: 20%\n"))
+	const words = "answered, and so are bytes and packets on the wire"
+	if said := r.sayFailed(); len(said) != 1 || strings.Contains(said[0], words) {
+		t.Errorf("without packets: got %q", said)
+	}
+	r.Cells = append(r.Cells, Cell{Response: "wire_bytes"})
+	if said := r.sayFailed(); len(said) != 1 || !strings.Contains(said[0], words) {
+		t.Errorf("with packets: got %q", said)
+	}
+}
+
 // Attempts that were refused for their failures, and run again until fewer failed, leave the lucky ones: that is said.
 func TestRefusedFailuresAreSaid(t *testing.T) {
 	w := exactly(func(at map[string]string, block int) float64 { return 1e-3 * wobble(block) })

@@ -10,6 +10,7 @@ import (
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/stat"
+	"edgegauge.example/edgegauge/internal/study"
 )
 
 // A Repeated is what run --like has to tell: results beside those that they repeat.
@@ -19,6 +20,7 @@ type Repeated struct {
 	Confidence  float64
 	Programs    []string // how the stacks' programs, or edgegauge, are others than those that measured what was kept
 	Differences []string // of the machines and the set-up
+	Drawn       string   // what the seed fixes in both besides order and messages; empty: nothing, or seeds differ
 	Fewer       string   // what fewer replications mean for the verdict; empty: there are as many
 	Warnings    []string // of both results
 }
@@ -26,7 +28,7 @@ type Repeated struct {
 // Repeat sets results against those that they repeat.
 func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 	out := Repeated{Like: like.Dir, Again: again.Dir, Confidence: confidence,
-		Programs: programDifferences(like, again), Differences: SetupDifferences(like, again)}
+		Programs: programDifferences(like, again), Differences: SetupDifferences(like, again), Drawn: drawn(like, again)}
 	var err error
 	if out.Repetition, err = advise.Repeat(like.Series(), again.Series(), confidence, margin); err != nil {
 		return out, fmt.Errorf("%s, %s: %w", like.Dir, again.Dir, err)
@@ -48,6 +50,36 @@ func Repeat(like, again *Report, confidence, margin float64) (Repeated, error) {
 		}
 	}
 	return out, nil
+}
+
+// drawn says what both results have from the same seed that chance would make another each time. Then a repetition is
+// no sample of that, and agrees too well.
+func drawn(like, again *Report) string {
+	if like.Study.Design.Seed != again.Study.Design.Seed {
+		return ""
+	}
+	var what []string
+	if anySetup(again, func(s *study.Setup) bool {
+		l := again.Facts.Links[s.Link.Text]
+		return l.Shaper == "" && max(l.Up.Loss, l.Down.Loss, l.Up.DelayStdDev.Seconds(), l.Down.DelayStdDev.Seconds()) > 0
+	}) {
+		what = append(what, "losses and delays of links")
+	}
+	if anySetup(again, func(s *study.Setup) bool { return s.Rate > 0 && s.Arrival == "poisson" }) {
+		what = append(what, "random arrivals")
+	}
+	if anySetup(again, func(s *study.Setup) bool { return s.Population.Devices > 0 }) {
+		what = append(what, "when devices report, fail and retry")
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("both have the same draws of %s, since the seed is the same: figures agree more often than with "+
+		"others; to take others add --set design.seed=%d", strings.Join(what, " and of "), again.Study.Design.Seed+1)
+}
+
+func anySetup(r *Report, of func(s *study.Setup) bool) bool {
+	return slices.ContainsFunc(r.Treatments, func(t Treatment) bool { return t.setup != nil && of(t.setup) })
 }
 
 // replications are the most valid trials that a treatment has.
@@ -104,8 +136,10 @@ func (c Repeated) Text(w io.Writer) error {
 		wrap(&b, "! no ratio between treatments, since a value is not above 0, so that only the figures themselves are "+
 			"compared: "+list(c.NoRatio, mostNames), "  ")
 	}
-	if c.Fewer != "" {
-		wrap(&b, "! "+c.Fewer, "  ")
+	for _, text := range []string{c.Fewer, c.Drawn} {
+		if text != "" {
+			wrap(&b, "! "+text, "  ")
+		}
 	}
 	wrap(&b, fmt.Sprintf("%s: %s. %s. Within %g %%, %s confidence, Welch on logarithms; Holm over %s.", c.Agreement(),
 		tallyOf("figures", c.Figures), tallyOf("ratios between treatments", c.Ratios), 100*c.Margin,
@@ -295,6 +329,7 @@ func (c Repeated) JSON(w io.Writer) error {
 		Tests       int              `json:"differences_tested"`
 		Differences []string         `json:"setup_differences"`
 		Fewer       string           `json:"fewer_replications,omitempty"`
+		Drawn       string           `json:"same_draws,omitempty"` // which chance would make others
 		Figures     []figure         `json:"figures"`
 		Ratios      []figure         `json:"ratios"`
 		FiguresHeld [2]int           `json:"figures_held"` // intervals with 1 in them, of how many
@@ -306,6 +341,6 @@ func (c Repeated) JSON(w io.Writer) error {
 		Failed      []string         `json:"failed_requests"`    // of treatments, of which more or less failed than before
 		Warnings    []string         `json:"warnings"`
 	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(slices.Concat(c.Programs, c.Differences)), c.Fewer,
-		figures(c.Figures), figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld), orEmpty(c.OnlyNew),
-		orEmpty(c.Gone), orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
+		c.Drawn, figures(c.Figures), figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld),
+		orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
 }

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"edgegauge.example/edgegauge/internal/plural"
@@ -108,13 +109,20 @@ func outliersOf(g treatment, flagged []int) error {
 		if g.blocks[i] != "" {
 			where = "block " + g.blocks[i]
 		}
-		words = append(words, fmt.Sprintf("%s (%.6g)", where, g.ys[i]))
+		words = append(words, fmt.Sprintf("%s (%.*g)", where, digitsOf(g.ys), g.ys[i]))
 	}
 	if len(flagged) > len(words) {
 		words = append(words, "…")
 	}
 	return fmt.Errorf("%d of %d %s, modified z over %v: %s: kept; look for the cause", len(flagged), len(g.ys),
 		plural.Verb(len(flagged), "is an outlier", "are outliers"), OutlierLimit, strings.Join(words, ", "))
+}
+
+// digitsOf is how many significant digits tell values apart: large ones may lie close to each other.
+func digitsOf(ys []float64) int {
+	lo, hi := extremes(ys)
+	apart := math.Log10(max(math.Abs(lo), math.Abs(hi)) / (hi - lo))
+	return int(min(max(6, 3+math.Ceil(apart)), 15))
 }
 
 func (t Table) by(g treatment) map[string]string {

@@ -93,10 +93,9 @@ func AnalyzeVariance(t Table, o AnovaOptions) (Anova, error) {
 	kind := o.Type
 	if kind == 0 {
 		kind = 1
-		if !d.balanced() {
+		if why := d.unbalanced(terms); why != "" {
 			kind = 3
-			a.Warnings = append(a.Warnings,
-				fmt.Errorf("some treatments have fewer trials than others: sums of squares are of type III"))
+			a.Warnings = append(a.Warnings, fmt.Errorf("%s: sums of squares are of type III", why))
 		}
 	}
 	a.Type = [4]string{"", "I", "II", "III"}[kind]

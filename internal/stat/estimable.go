@@ -35,7 +35,9 @@ func (d *design) estimable(order int) ([]term, []error) {
 				d.names[f], l[0]))
 		}
 	}
-	drop("every block has only one treatment", func(t term) bool { return t.name == blockTerm && !d.crossed() })
+	drop("every block has only one treatment, so drift between blocks cannot be told from treatments, and was not looked "+
+		"for",
+		func(t term) bool { return t.name == blockTerm && !d.crossed() })
 	drop("some combinations of its levels have no trials",
 		func(t term) bool { return len(t.factors) > 1 && !d.filled(t) })
 	drop(fmt.Sprintf("the model would have more than %d columns", mostColumn),
@@ -112,20 +114,30 @@ func (d *design) filled(t term) bool {
 	return len(seen) == want
 }
 
-// balanced reports whether every combination of levels and blocks has equally
-// many rows: then all types of sums of squares agree.
-func (d *design) balanced() bool {
-	want := len(d.blocks)
+// unbalanced says why types of sums of squares differ; "": every combination of levels, and of blocks where they are a
+// term, has equally many rows, so that all agree.
+func (d *design) unbalanced(terms []term) string {
+	want := 1
 	for _, l := range d.levels {
-		want *= len(l)
-		if want > len(d.cells) {
-			return false
+		if want *= len(l); want > len(d.cells) {
+			break // of many factors there are more than an int may count
 		}
 	}
+	rows, alike := map[string]float64{}, true
 	for _, c := range d.cells {
-		if c.n != d.cells[0].n {
-			return false
+		rows[fmt.Sprint(c.level)] += c.n
+		alike = alike && c.n == d.cells[0].n
+	}
+	if len(rows) < want {
+		return "some combinations of levels have no trials"
+	}
+	for _, n := range rows {
+		if n != rows[fmt.Sprint(d.cells[0].level)] {
+			return "some treatments have fewer trials than others"
 		}
 	}
-	return len(d.cells) == want
+	if hasBlocks(terms) && (!alike || len(d.cells) < want*len(d.blocks)) {
+		return "some blocks lack treatments"
+	}
+	return ""
 }

@@ -37,9 +37,9 @@ func (a *Anova) check(residuals []float64, t Table, size float64) {
 		}
 	}
 	a.drift("drift of the residuals with the order of the rows", "look at the time course")(trendWithin(residuals, t))
-	if t.Blocked() {
+	if t.Blocked() && newDesign(t).crossed() {
 		drift := a.drift("drift of the blocks' means", "comparisons within blocks hold, the means may not")
-		drift(trendOf(blockMeans(t), size))
+		drift(trendOfBlocks(t, size))
 	}
 }
 
@@ -55,39 +55,6 @@ func (a *Anova) drift(name, advice string) func(Test, error) {
 				name, got.Statistic, got.P, advice))
 		}
 	}
-}
-
-// trendOf is Trend of values that rounding alone may part, as the means of blocks whose values are the same.
-func trendOf(xs []float64, size float64) (Test, error) {
-	if len(xs) > 0 {
-		if lo, hi := extremes(xs); hi-lo <= roundingOf(size) {
-			return Test{}, noSpread(len(xs), xs[0])
-		}
-	}
-	return Trend(xs)
-}
-
-// blockMeans are the means of the complete blocks, in order of appearance.
-// A block that lacks a treatment has another mean for that reason alone.
-func blockMeans(t Table) []float64 {
-	var order []string
-	ys := map[string][]float64{}
-	most := 0
-	for _, r := range t.Rows {
-		if ys[r.Block] == nil {
-			order = append(order, r.Block)
-		}
-		ys[r.Block] = append(ys[r.Block], r.Y)
-		most = max(most, len(ys[r.Block]))
-	}
-	var out []float64
-	for _, b := range order {
-		if len(ys[b]) == most {
-			slices.Sort(ys[b]) // or the same values in another order have another last digit
-			out = append(out, meanOf(ys[b]))
-		}
-	}
-	return out
 }
 
 // Normality is the Anderson-Darling test with mean and variance estimated

@@ -271,6 +271,41 @@ func TestSimulatedFalsePositives(t *testing.T) {
 			"p comes in coarse steps"},
 		{"drift of the means of 10 blocks", 4, 6, 20_000,
 			func(r *rand.Rand) bool { return checked(r, "drift of the blocks' means", true) }, ""},
+		{"drift of blocks: a, b, c in blocks 1-10, b, c, d in 11-20, each of another size", 3.5, 6, 20_000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 20, 0, 0, exchanged) }, ""},
+		{"the same, blocks differ by ten times as much as trials", 3.5, 6, 20_000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 20, 10, 0, exchanged) }, ""},
+		{"drift of blocks: a until block 6, b until 12, c and d in all 20", 3.5, 6, 20_000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 20, 0, 0, ending) }, ""},
+		{"drift of blocks: 6 treatments, 10 blocks, a fifth of the trials missing", 3, 6, 20_000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 10, 1, 0, missing(r, 0.2)) }, ""},
+		{"drift of blocks: a, b, c in blocks 1-10, b, c, d in 11-20, spread 5 % of 1, 2, 3 and 5", 3.5, 6, 20_000,
+			func(r *rand.Rand) bool {
+				t := incomplete(r, 20, 0, 0, exchanged)
+				for i := range t.Rows {
+					size := map[string]float64{"0": 1, "1": 2, "2": 3, "3": 5}[t.Rows[i].Levels[0]]
+					t.Rows[i].Y = size * math.Exp(0.05*r.NormFloat64())
+				}
+				return checkFinds(t, "drift of the blocks' means")
+			}, ""},
+		{"drift of 20 complete blocks, by 1.5 standard deviations of a trial from first to last", 80, 100, 2000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 20, 0, 1.5, all) }, "power"},
+		{"the same, a, b, c in blocks 1-10, b, c, d in 11-20", 60, 100, 2000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 20, 0, 1.5, exchanged) }, "power"},
+		{"the same, a fifth of the trials missing", 80, 100, 2000,
+			func(r *rand.Rand) bool { return blocksDrift(r, 20, 0, 1.5, missing(r, 0.2)) }, "power; 6 treatments"},
+		{"place in the block: a, b, c in blocks 1-10, b, c, d in 11-20", 4, 6, 8000, func(r *rand.Rand) bool {
+			place, _, err := OrderEffects(incomplete(r, 20, 1, 0, exchanged), false)
+			return rejects(place, err)
+		}, ""},
+		{"treatment run before: a, b, c in blocks 1-10, b, c, d in 11-20", 4, 6, 8000, func(r *rand.Rand) bool {
+			_, before, err := OrderEffects(incomplete(r, 20, 1, 0, exchanged), false)
+			return rejects(before, err)
+		}, ""},
+		{"drift of residuals within blocks: a, b, c in blocks 1-10, b, c, d in 11-20", 2, 6, 20_000,
+			func(r *rand.Rand) bool {
+				return checkFinds(incomplete(r, 20, 1, 0, exchanged), "drift of the residuals with the order of the rows")
+			}, ""},
 		{"trend, exact: 20 values", 4, 5.2, 0, func(r *rand.Rand) bool { return rejects(Trend(normal(r, 20, 5, 1))) }, ""},
 		{"trend, normal approximation: 40 values, many ties", 4, 6, 0,
 			func(r *rand.Rand) bool { return rejects(Trend(rounded(r, 40))) }, ""},
@@ -297,7 +332,46 @@ func TestSimulatedFalsePositives(t *testing.T) {
 // checked makes an analysis of variance of data that is as it should be and
 // reports whether the named check says otherwise at 5 %.
 func checked(r *rand.Rand, name string, blocked bool) bool {
-	t := factorial(r, 3, 1, 10, blocked, 0)
+	return checkFinds(factorial(r, 3, 1, 10, blocked, 0), name)
+}
+
+// incomplete are blocks that have a treatment or not: values of a standard deviation of 1 around 10 times the
+// treatment's number, in blocks that differ by a spread, and rise by drift from the first to the last.
+func incomplete(r *rand.Rand, blocks int, spread, drift float64, has func(treatment, block int) bool) Table {
+	t := Table{Factors: []string{"treatment"}}
+	for b := range blocks {
+		shift := spread*r.NormFloat64() + drift*float64(b)/float64(blocks-1)
+		for _, i := range r.Perm(6) {
+			if has(i, b) {
+				t.Rows = append(t.Rows, Row{[]string{fmt.Sprint(i)}, fmt.Sprint(b), 10*float64(i) + shift + r.NormFloat64()})
+			}
+		}
+	}
+	return t
+}
+
+func all(treatment, _ int) bool { return treatment < 4 }
+
+// exchanged lacks the fourth treatment in the first half of 20 blocks, and the first one in the second.
+func exchanged(treatment, block int) bool {
+	return treatment < 4 && !(treatment == 3 && block < 10) && !(treatment == 0 && block >= 10)
+}
+
+// ending are treatments of which some are measured no more, as those that are known as precisely as asked for.
+func ending(treatment, block int) bool {
+	return treatment < 4 && block < []int{6, 12, 20, 20}[treatment]
+}
+
+func missing(r *rand.Rand, share float64) func(int, int) bool {
+	return func(int, int) bool { return r.Float64() >= share }
+}
+
+func blocksDrift(r *rand.Rand, blocks int, spread, drift float64, has func(treatment, block int) bool) bool {
+	return checkFinds(incomplete(r, blocks, spread, drift, has), "drift of the blocks' means")
+}
+
+// checkFinds reports whether the named check finds something at 5 %.
+func checkFinds(t Table, name string) bool {
 	for _, c := range got(AnalyzeVariance(t, AnovaOptions{})).Checks {
 		if c.Name == name {
 			return c.P < 0.05

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,10 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 	if err != nil {
 		return stat.Table{}, t.syntax(err)
 	}
+	if strings.HasPrefix(head[0], "\xff\xfe") || strings.HasPrefix(head[0], "\xfe\xff") {
+		return stat.Table{},
+			&Error{file, 0, fmt.Sprintf("it is in UTF-16; convert it with iconv -f utf-16 -t utf-8 %s", file)}
+	}
 	for i, name := range head {
 		if err := t.utf8(name, fmt.Sprintf("column %d", i+1), 1); err != nil {
 			return stat.Table{}, err
@@ -77,6 +82,10 @@ func Read(r io.Reader, file string, c Columns) (stat.Table, error) {
 	}
 	if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsFunc(s, unprinted) }) {
 		return stat.Table{}, &Error{file, 1, "it is not a table in CSV; save the sheet as CSV"}
+	}
+	if slices.ContainsFunc(head, func(s string) bool { return strings.Contains(s, "\r") }) {
+		return stat.Table{},
+			&Error{file, 1, fmt.Sprintf("its lines end in CR alone; convert them with tr '\\r' '\\n' < %s", file)}
 	}
 	if err := t.header(head); err != nil {
 		return stat.Table{}, err
@@ -264,6 +273,9 @@ func (t *table) keep(levels, row []string, y float64, line int) error {
 	return nil
 }
 
+// thousands are numbers whose comma may be a decimal one as well.
+var thousands = regexp.MustCompile(`^[-+]?[1-9][0-9]{0,2},[0-9]{3}$`)
+
 func (t *table) value(text string, line int) (float64, error) {
 	y, err := strconv.ParseFloat(text, 64)
 	say := func(what string) (float64, error) {
@@ -272,6 +284,8 @@ func (t *table) value(text string, line int) (float64, error) {
 	switch {
 	case text == "":
 		return say("empty; a missing value is not zero: leave the row out and say why")
+	case err != nil && thousands.MatchString(text):
+		return say(fmt.Sprintf("%q; write a decimal point, or leave the comma out if it separates thousands", text))
 	case err != nil && strings.Count(text, ",") == 1:
 		return say(fmt.Sprintf("%q; write a decimal point", text))
 	case err != nil && !errors.Is(err, strconv.ErrRange) || strings.ContainsAny(text, "_xX"): // 1_0 and 0x1p4 are Go's
