@@ -99,8 +99,8 @@ func (r *Report) numbers() []int {
 	return out
 }
 
-// isHeadline says whether a terminal gets sentences of these effects. Where treatments connect for each
-// request, the time with connecting stands for the RTT.
+// isHeadline says whether a terminal gets sentences of these effects. The time by which treatments are ranked stands
+// for the RTT.
 func (r *Report) isHeadline(e Effects) bool {
 	time := r.timeOf(r.numbers())
 	if time != "rtt" && (e.Response == "rtt" || e.Response == time) {
@@ -239,7 +239,7 @@ type doing struct{ does, better, times string }
 
 var doings = map[string]doing{
 	"rtt":             {"answers", "sooner", "takes %s times as long to answer"},
-	"response_time":   {"answers", "sooner", "takes %s times as long to answer"},
+	"response_time":   {"answers", "sooner (response time)", "has %s times as long a response time"},
 	"total_time":      {"is done", "sooner", "takes %s times as long"},
 	"delay":           {"is done", "sooner", "takes %s times as long"},
 	"serialization":   {"serializes", "faster", "takes %s times as long to serialize"},
