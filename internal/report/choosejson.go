@@ -29,7 +29,8 @@ func (c Chosen) JSON(w io.Writer) error {
 type chosenFigure struct {
 	Figure   string        `json:"figure"`
 	Unit     string        `json:"unit"`
-	Mean     stat.Number   `json:"mean"`
+	Value    stat.Number   `json:"value"`
+	Mean     stat.Number   `json:"mean"` // Value by its first name, whatever Figure is
 	CI       stat.Interval `json:"ci"`
 	Trials   int           `json:"trials"`
 	Modelled bool          `json:"modelled,omitempty"`
@@ -90,7 +91,8 @@ type chosenLevel struct {
 
 func (c LevelChoice) json(warnings []string) chosenLevel {
 	of := func(f advise.Estimate) chosenFigure {
-		x := chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
+		value := stat.Number(f.Center.Center)
+		x := chosenFigure{f.Term.String(), f.Unit, value, value, stat.Interval{f.Center.Lo, f.Center.Hi},
 			len(f.Values), f.Modelled, f.AtMost, 0}
 		if f.OfAnswered() {
 			x.Failed = f.Failed

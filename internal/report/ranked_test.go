@@ -1,0 +1,102 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"edgegauge.example/edgegauge/internal/advise"
+	"edgegauge.example/edgegauge/internal/measure"
+)
+
+// JSON and CSV give the figure by which the answer ranks, with its interval, and say which it is: where requests
+// failed, the median among all of them, which is neither the mean nor the median that stand there.
+func TestFormatsGiveWhatIsRanked(t *testing.T) {
+	for _, tt := range []struct {
+		what string
+		of   [2]lossy
+		by   [2]string
+	}{
+		{"none failed", [2]lossy{{scale: 1}, {scale: 2}}, [2]string{"mean", "mean"}},
+		{"none failed, skewed", [2]lossy{{scale: 1, slow: 0.05}, {scale: 2}}, [2]string{"median", "median"}},
+		{"some of one failed", [2]lossy{{scale: 1, slowest: 0.2}, {scale: 2}}, [2]string{"median_of_all", "median_of_all"}},
+		{"most of one failed", [2]lossy{{scale: 1, slowest: 0.7}, {scale: 2}}, [2]string{"", "median_of_all"}},
+	} {
+		r := lossyReport(t, rand.New(rand.NewPCG(3, 4)), 10, 200, tt.of)
+		var table, object strings.Builder
+		if err := errors.Join(r.CSV(&table), r.JSON(&object)); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct {
+			Cells []struct {
+				By     *string   `json:"ranked_by"`
+				Ranked *float64  `json:"ranked"`
+				CI     []float64 `json:"ranked_ci"`
+			}
+		}
+		if err := json.Unmarshal([]byte(object.String()), &out); err != nil {
+			t.Fatal(err)
+		}
+		said := r.sentencesOn(group{treatments: []int{0, 1}}, question{"rtt", "Quickest", measure.Client})[0].Best
+		for i, by := range tt.by {
+			got, cell := func(column string) string { return rows[i+1][slices.Index(rows[0], column)] }, out.Cells[i]
+			if by == "" {
+				if got("ranked_by") != "" || got("ranked") != "" || cell.By != nil || cell.Ranked != nil || cell.CI != nil {
+					t.Errorf("%s: %s is ranked by %s %s, %v %v", tt.what, r.Treatments[i].Name(), got("ranked_by"), got("ranked"),
+						cell.By, cell.Ranked)
+				}
+				continue
+			}
+			if cell.By == nil || cell.Ranked == nil || len(cell.CI) != 2 || *cell.By != by || got("ranked_by") != by ||
+				got("ranked") != number(*cell.Ranked) || got("ranked_low") != number(cell.CI[0]) ||
+				got("ranked_high") != number(cell.CI[1]) {
+				t.Errorf("%s: %s: CSV has %s %s, %s to %s; JSON %v %v %v; want %s", tt.what, r.Treatments[i].Name(),
+					got("ranked_by"), got("ranked"), got("ranked_low"), got("ranked_high"), cell.By, cell.Ranked, cell.CI, by)
+				continue
+			}
+			if strings.HasPrefix(said, "Quickest: "+r.Treatments[i].Name()+", ") &&
+				!strings.Contains(said, Format(*cell.Ranked, "s")+" ("+Format(cell.CI[0], "s")+" to "+Format(cell.CI[1], "s")) {
+				t.Errorf("%s: %v %v in JSON; the answer says %s", tt.what, *cell.Ranked, cell.CI, said)
+			}
+		}
+	}
+}
+
+// A figure of choose that is a median stands under a key that calls it no mean.
+func TestChoiceInJSONCallsAMedianNoMean(t *testing.T) {
+	r := lossyReport(t, rand.New(rand.NewPCG(3, 4)), 10, 200, [2]lossy{{scale: 1, slowest: 0.2}, {scale: 2}})
+	l := r.Levels()[0]
+	choice, err := advise.Choose(l.Series, []advise.Objective{{Term: l.Headline(advise.Term{Response: "rtt"})}}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object strings.Builder
+	if err := (Chosen{Levels: []LevelChoice{{Choice: choice}}}).JSON(&object); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		Candidates []struct {
+			Objectives []struct {
+				Figure      string
+				Value, Mean float64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(object.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range out.Candidates {
+		got, want := x.Objectives[0], choice.Candidates[i].Objectives[0].Center.Center
+		if !strings.HasSuffix(got.Figure, "rtt.median") || got.Value != want || got.Mean != want {
+			t.Errorf("%+v; want a median of %v", got, want)
+		}
+	}
+}
