@@ -189,7 +189,8 @@ type levelJSON struct {
 	Other     string        `json:"other"`
 	Ratio     stat.Number   `json:"ratio"` // how many times better the best is
 	CI        stat.Interval `json:"ratio_ci"`
-	PHolm     stat.Number   `json:"p_holm"`
+	PAdjusted stat.Number   `json:"p_adjusted"`
+	PHolm     stat.Number   `json:"p_holm"` // PAdjusted by its first name: Holm's is no such p
 	Alike     bool          `json:"alike"`
 	Slowed    bool          `json:"waiting_may_explain,omitempty"`
 	Modelled  bool          `json:"modelled,omitempty"` // some of it is computed from a model
@@ -215,7 +216,7 @@ func (r *Report) effectsJSON() []effectsJSON {
 		}
 		for _, c := range e.Levels {
 			x.Levels = append(x.Levels, levelJSON{c.Factor, c.Best, c.Other, stat.Number(c.Estimate), stat.Interval{c.Lo, c.Hi},
-				stat.Number(c.PHolm), c.Alike, c.Slowed(r.Study.Design.Confidence), c.Modelled,
+				stat.Number(c.PAdjusted), stat.Number(c.PAdjusted), c.Alike, c.Slowed(r.Study.Design.Confidence), c.Modelled,
 				stat.Number(c.Published)})
 		}
 		out = append(out, x)

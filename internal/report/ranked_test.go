@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/stat"
 )
 
 // JSON and CSV give the figure by which the answer ranks, with its interval, and say which it is: where requests
@@ -98,5 +100,50 @@ func TestChoiceInJSONCallsAMedianNoMean(t *testing.T) {
 		if !strings.HasSuffix(got.Figure, "rtt.median") || got.Value != want || got.Mean != want {
 			t.Errorf("%+v; want a median of %v", got, want)
 		}
+	}
+}
+
+// The p beside a simultaneous interval is that of the interval, and has a key that says no more than that; its older
+// key holds the same. Of three levels it is three times that of the paired t test by itself (Bonferroni), of one
+// factor; Holm's would be that of the smallest alone.
+func TestPOfSimultaneousIntervals(t *testing.T) {
+	w := exactly(func(at map[string]string, block int) float64 {
+		return map[string]float64{"a": 1e-3, "b": 1.02e-3, "c": 1.1e-3}[at["stack"]] * wobble(7*block+len(at["stack"])*int(at["stack"][0]))
+	})
+	r := reportOf(t, w.write(t, "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [a, b, c]}\n"+
+		"design: {replications: 8, seed: 1}\n"))
+	r.Effects = r.effectsOfAll()
+	values := map[string][]float64{}
+	for _, c := range r.Cells {
+		for _, p := range c.Points {
+			values[r.Treatments[c.Treatment].Levels[0]] = append(values[r.Treatments[c.Treatment].Levels[0]], p.Mean)
+		}
+	}
+	levels := 0
+	for _, e := range r.effectsJSON() {
+		for _, x := range e.Levels {
+			levels++
+			alone, err := stat.RatioOfBlocks(values[x.Other], values[x.Best], 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := min(1, 3*alone.P); x.PAdjusted != x.PHolm || !(math.Abs(float64(x.PAdjusted)/want-1) < 1e-9) {
+				t.Errorf("%s to %s: p %v, by the older name %v; want %v", x.Other, x.Best, x.PAdjusted, x.PHolm, want)
+			}
+			if (x.PAdjusted < 0.05) != (x.CI[0] > 1) {
+				t.Errorf("%s to %s: p %v, interval %v", x.Other, x.Best, x.PAdjusted, x.CI)
+			}
+		}
+	}
+	if levels != 2 {
+		t.Errorf("%d levels compared", levels)
+	}
+	var object strings.Builder
+	choice, err := advise.Choose(r.Levels()[0].Series, []advise.Objective{{Term: advise.Term{Response: "rtt", Figure: "mean"}}}, nil, 0.95)
+	if err := errors.Join(err, r.JSON(&object), (Chosen{Levels: []LevelChoice{{Choice: choice}}}).JSON(&object)); err != nil {
+		t.Fatal(err)
+	}
+	if n, m := strings.Count(object.String(), `"p_adjusted"`), strings.Count(object.String(), `"p_holm"`); n != 2+3 || m != n {
+		t.Errorf("p_adjusted %d times, p_holm %d times", n, m)
 	}
 }
