@@ -426,8 +426,8 @@ func (t total) warnings() []string {
 		if !kept {
 			do = "; let the server keep connections, or probe with --connection per-request"
 		}
-		out = append(out, fmt.Sprintf("%s needed a new connection, %s: response times include connecting, RTT does not%s",
-			plural.Count(closed, "request"), why, do))
+		out = append(out, fmt.Sprintf("%s needed a new connection, %s: response times include connecting, RTT "+
+			"does not%s", plural.Count(closed, "request"), why, do))
 	}
 	if t.unsure > 0 {
 		out = append(out, report.UnsureAnswers(t.unsure, t.sent, "--response-topic"))

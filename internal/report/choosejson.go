@@ -108,7 +108,8 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 	for i, x := range c.Candidates {
 		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{},
 			stat.Number(x.Ratio.Estimate),
-			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, nil, stat.Number(x.PAdjusted), stat.Number(x.PAdjusted), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure,
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, nil, stat.Number(x.PAdjusted),
+			stat.Number(x.PAdjusted), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure,
 			x.Odd, x.Turned, x.Starved, x.Slowed}
 		if none := math.NaN(); x.Difference {
 			y.Difference = &chosenDifference{y.Ratio, y.RatioCI, x.Objectives[0].Unit}

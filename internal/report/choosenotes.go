@@ -48,7 +48,9 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 func (r *Report) sentNotes(c advise.Choice) []string {
 	var at []int
 	for _, x := range c.Candidates {
-		at = append(at, slices.IndexFunc(r.Treatments, func(t Treatment) bool { return slices.Equal(t.Levels, x.Levels) }))
+		at = append(at, slices.IndexFunc(r.Treatments, func(t Treatment) bool {
+			return slices.Equal(t.Levels, x.Levels)
+		}))
 	}
 	if !r.atRate(at) || r.timeOf(at) != "response_time" {
 		return nil
@@ -57,8 +59,8 @@ func (r *Report) sentNotes(c advise.Choice) []string {
 	for i, o := range c.Objectives {
 		if slices.Contains([]string{"rtt", "total_time"}, o.Response) &&
 			c.Candidates[0].Objectives[i].Side == measure.Client {
-			out = append(out, fmt.Sprintf("%s: without the wait of requests that were due, for a free connection or for the "+
-				"client; response_time has it, and the report ranks by that", o.Term))
+			out = append(out, fmt.Sprintf("%s: without the wait of requests that were due, for a free connection or "+
+				"for the client; response_time has it, and the report ranks by that", o.Term))
 		}
 	}
 	return out

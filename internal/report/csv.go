@@ -115,8 +115,8 @@ func (r *Report) JSON(w io.Writer) error {
 	for i, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points),
 			exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), x.center(), nil, nil, nil, nil, nil, nil,
-			append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), x.center(), nil, nil, nil, nil, nil,
+			nil, append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
 		}

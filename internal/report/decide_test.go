@@ -466,10 +466,10 @@ func TestConnectionsAfterRequestsThatFailed(t *testing.T) {
 		anew, failed float64 // of 50
 		want, not    []string
 	}{
-		{"each after a failed one", 4, 4, []string{"4 of 50 requests needed a new connection, as the one after a request " +
-			"that failed may (4 did);"}, []string{"closed", "half of the message IDs", "not keep-alive"}},
-		{"more than failed", 9, 4, []string{"since the server had closed the one that was to be kept, or the request before " +
-			"had failed, or a CoAP client", "not keep-alive"}, nil},
+		{"each after a failed one", 4, 4, []string{"4 of 50 requests needed a new connection, as the one after a " +
+			"request that failed may (4 did);"}, []string{"closed", "half of the message IDs", "not keep-alive"}},
+		{"more than failed", 9, 4, []string{"since the server had closed the one that was to be kept, or the request " +
+			"before had failed, or a CoAP client", "not keep-alive"}, nil},
 		{"none failed", 9, 0, []string{"since the server had closed the one that was to be kept, or a CoAP client",
 			"not keep-alive"}, []string{"the request before"}},
 	} {

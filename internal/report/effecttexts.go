@@ -216,8 +216,8 @@ func (r *Report) effectsJSON() []effectsJSON {
 		}
 		for _, c := range e.Levels {
 			x.Levels = append(x.Levels, levelJSON{c.Factor, c.Best, c.Other, stat.Number(c.Estimate), stat.Interval{c.Lo, c.Hi},
-				stat.Number(c.PAdjusted), stat.Number(c.PAdjusted), c.Alike, c.Slowed(r.Study.Design.Confidence), c.Modelled,
-				stat.Number(c.Published)})
+				stat.Number(c.PAdjusted), stat.Number(c.PAdjusted), c.Alike, c.Slowed(r.Study.Design.Confidence),
+				c.Modelled, stat.Number(c.Published)})
 		}
 		out = append(out, x)
 	}

@@ -193,8 +193,8 @@ func TestBenchfmtNamesWhatIsModelled(t *testing.T) {
 	w.exact = func(at map[string]string, block int) []store.Result {
 		of := func(response string, method store.Method) store.Result {
 			m, _ := measure.FindResponse(response)
-			return store.Result{Side: measure.Client, Response: response, Unit: m.Unit, N: 1, Mean: wobble(block), SD: math.NaN(),
-				Median: wobble(block), P95: math.NaN(), Min: 1, Max: 1, Method: method}
+			return store.Result{Side: measure.Client, Response: response, Unit: m.Unit, N: 1, Mean: wobble(block),
+				SD: math.NaN(), Median: wobble(block), P95: math.NaN(), Min: 1, Max: 1, Method: method}
 		}
 		return []store.Result{of("rtt", store.Measured), of("energy_gross", store.Modelled),
 			of("energy", map[string]store.Method{"steady": store.Modelled, "spiky": store.Measured}[at["stack"]])}
@@ -208,7 +208,8 @@ func TestBenchfmtNamesWhatIsModelled(t *testing.T) {
 	for read.Scan() {
 		if x, ok := read.Result().(*benchfmt.Result); ok {
 			trials++
-			if got := x.GetConfig("modelled"); got != "energy-J/op of the client in some treatments, energy_gross-J/op of the client" {
+			const want = "energy-J/op of the client in some treatments, energy_gross-J/op of the client"
+			if got := x.GetConfig("modelled"); got != want {
 				t.Fatalf("modelled: %s", got)
 			}
 		}

@@ -46,8 +46,8 @@ func (r *Report) doubtRequests(treatment int, trials []map[string]float64) {
 		if !kept {
 			why += ": this treatment is not keep-alive"
 		}
-		warn(timed, "%.0f of %.0f requests needed a new connection, %s; total and response time include connecting, RTT "+
-			"does not", anew, all, why)
+		warn(timed, "%.0f of %.0f requests needed a new connection, %s; total and response time include connecting, "+
+			"RTT does not", anew, all, why)
 	}
 	if n := sum(trials, "unsure_answers"); n > 0 {
 		warn(nil, "%s", UnsureAnswers(int(n), int(all), "response_topic"))

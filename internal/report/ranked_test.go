@@ -25,7 +25,8 @@ func TestFormatsGiveWhatIsRanked(t *testing.T) {
 	}{
 		{"none failed", [2]lossy{{scale: 1}, {scale: 2}}, [2]string{"mean", "mean"}},
 		{"none failed, skewed", [2]lossy{{scale: 1, slow: 0.05}, {scale: 2}}, [2]string{"median", "median"}},
-		{"some of one failed", [2]lossy{{scale: 1, slowest: 0.2}, {scale: 2}}, [2]string{"median_of_all", "median_of_all"}},
+		{"some of one failed", [2]lossy{{scale: 1, slowest: 0.2}, {scale: 2}},
+			[2]string{"median_of_all", "median_of_all"}},
 		{"most of one failed", [2]lossy{{scale: 1, slowest: 0.7}, {scale: 2}}, [2]string{"", "median_of_all"}},
 	} {
 		r := lossyReport(t, rand.New(rand.NewPCG(3, 4)), 10, 200, tt.of)
@@ -51,9 +52,10 @@ func TestFormatsGiveWhatIsRanked(t *testing.T) {
 		for i, by := range tt.by {
 			got, cell := func(column string) string { return rows[i+1][slices.Index(rows[0], column)] }, out.Cells[i]
 			if by == "" {
-				if got("ranked_by") != "" || got("ranked") != "" || cell.By != nil || cell.Ranked != nil || cell.CI != nil {
-					t.Errorf("%s: %s is ranked by %s %s, %v %v", tt.what, r.Treatments[i].Name(), got("ranked_by"), got("ranked"),
-						cell.By, cell.Ranked)
+				if got("ranked_by") != "" || got("ranked") != "" || cell.By != nil || cell.Ranked != nil ||
+					cell.CI != nil {
+					t.Errorf("%s: %s is ranked by %s %s, %v %v", tt.what, r.Treatments[i].Name(), got("ranked_by"),
+						got("ranked"), cell.By, cell.Ranked)
 				}
 				continue
 			}
@@ -61,11 +63,13 @@ func TestFormatsGiveWhatIsRanked(t *testing.T) {
 				got("ranked") != number(*cell.Ranked) || got("ranked_low") != number(cell.CI[0]) ||
 				got("ranked_high") != number(cell.CI[1]) {
 				t.Errorf("%s: %s: CSV has %s %s, %s to %s; JSON %v %v %v; want %s", tt.what, r.Treatments[i].Name(),
-					got("ranked_by"), got("ranked"), got("ranked_low"), got("ranked_high"), cell.By, cell.Ranked, cell.CI, by)
+					got("ranked_by"), got("ranked"), got("ranked_low"), got("ranked_high"), cell.By, cell.Ranked,
+					cell.CI, by)
 				continue
 			}
 			if strings.HasPrefix(said, "Quickest: "+r.Treatments[i].Name()+", ") &&
-				!strings.Contains(said, Format(*cell.Ranked, "s")+" ("+Format(cell.CI[0], "s")+" to "+Format(cell.CI[1], "s")) {
+				!strings.Contains(said, Format(*cell.Ranked, "s")+" ("+Format(cell.CI[0], "s")+" to "+
+					Format(cell.CI[1], "s")) {
 				t.Errorf("%s: %v %v in JSON; the answer says %s", tt.what, *cell.Ranked, cell.CI, said)
 			}
 		}
@@ -76,7 +80,8 @@ func TestFormatsGiveWhatIsRanked(t *testing.T) {
 func TestChoiceInJSONCallsAMedianNoMean(t *testing.T) {
 	r := lossyReport(t, rand.New(rand.NewPCG(3, 4)), 10, 200, [2]lossy{{scale: 1, slowest: 0.2}, {scale: 2}})
 	l := r.Levels()[0]
-	choice, err := advise.Choose(l.Series, []advise.Objective{{Term: l.Headline(advise.Term{Response: "rtt"})}}, nil, 0.95)
+	least := []advise.Objective{{Term: l.Headline(advise.Term{Response: "rtt"})}}
+	choice, err := advise.Choose(l.Series, least, nil, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +113,8 @@ func TestChoiceInJSONCallsAMedianNoMean(t *testing.T) {
 // factor; Holm's would be that of the smallest alone.
 func TestPOfSimultaneousIntervals(t *testing.T) {
 	w := exactly(func(at map[string]string, block int) float64 {
-		return map[string]float64{"a": 1e-3, "b": 1.02e-3, "c": 1.1e-3}[at["stack"]] * wobble(7*block+len(at["stack"])*int(at["stack"][0]))
+		return map[string]float64{"a": 1e-3, "b": 1.02e-3, "c": 1.1e-3}[at["stack"]] *
+			wobble(7*block+int(at["stack"][0]))
 	})
 	r := reportOf(t, w.write(t, "study: s\nservice: monitor\nrequests: 100\nfactors: {stack: [a, b, c]}\n"+
 		"design: {replications: 8, seed: 1}\n"))
@@ -139,11 +145,14 @@ func TestPOfSimultaneousIntervals(t *testing.T) {
 		t.Errorf("%d levels compared", levels)
 	}
 	var object strings.Builder
-	choice, err := advise.Choose(r.Levels()[0].Series, []advise.Objective{{Term: advise.Term{Response: "rtt", Figure: "mean"}}}, nil, 0.95)
-	if err := errors.Join(err, r.JSON(&object), (Chosen{Levels: []LevelChoice{{Choice: choice}}}).JSON(&object)); err != nil {
+	least := []advise.Objective{{Term: advise.Term{Response: "rtt", Figure: "mean"}}}
+	choice, err := advise.Choose(r.Levels()[0].Series, least, nil, 0.95)
+	if err := errors.Join(err, r.JSON(&object),
+		(Chosen{Levels: []LevelChoice{{Choice: choice}}}).JSON(&object)); err != nil {
 		t.Fatal(err)
 	}
-	if n, m := strings.Count(object.String(), `"p_adjusted"`), strings.Count(object.String(), `"p_holm"`); n != 2+3 || m != n {
+	n, m := strings.Count(object.String(), `"p_adjusted"`), strings.Count(object.String(), `"p_holm"`)
+	if n != 2+3 || m != n {
 		t.Errorf("p_adjusted %d times, p_holm %d times", n, m)
 	}
 }

@@ -179,7 +179,7 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		text += waitingMayExplain + list(slowed.names, 2)
 	}
 	if len(apart) > 0 {
-		// By the ratios that are said, of blocks: figures of treatments that are nearly alike may lie the other way round.
+		// By the ratios that are said, of blocks: figures of nearly alike ones may lie the other way round.
 		slices.SortStableFunc(apart, func(a, b apartness) int {
 			if k.more {
 				a, b = b, a
