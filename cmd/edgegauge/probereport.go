@@ -422,13 +422,13 @@ func (t total) warnings() []string {
 		out = append(out, report.SurplusAnswers(t.surplus, t.sent))
 	}
 	if closed := t.reconnects - t.surplus; float64(closed) > closedFrom*float64(t.sent) {
-		used := ""
-		if t.coap {
-			used = " (or half of a port's message IDs were used)"
+		kept, why := report.Reconnected(float64(closed), float64(t.failed), float64(t.sent), t.coap)
+		do := ""
+		if !kept {
+			do = "; let the server keep connections, or probe with --connection per-request"
 		}
-		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be "+
-			"kept%s: response times include connecting, RTT does not; let the server keep connections, or probe with "+
-			"--connection per-request", plural.Count(closed, "request"), used))
+		out = append(out, fmt.Sprintf("%s needed a new connection, %s: response times include connecting, RTT "+
+			"does not%s", plural.Count(closed, "request"), why, do))
 	}
 	if t.unsure > 0 {
 		out = append(out, report.UnsureAnswers(t.unsure, t.sent, "--response-topic"))

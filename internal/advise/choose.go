@@ -78,11 +78,11 @@ type Candidate struct {
 	Checks     []Check
 	Meets      stat.Verdict // all requirements
 	// Ratio compares the first objective with the best candidate's, paired by
-	// block, over all pairs at once; PHolm is its adjusted p. Noise: there is no
+	// block, over all pairs at once; PAdjusted is the p of that. Noise: there is no
 	// significant difference from the best.
 	Ratio      stat.Comparison
 	Difference bool // Ratio is a difference, since some value is not positive
-	PHolm      float64
+	PAdjusted  float64
 	Noise      bool
 	Same       bool    // its figure is exactly that of the best, and nothing tells them apart
 	Centers    float64 // first objective over the best's in the blocks that both have, which Odd is judged by; or NaN
@@ -195,7 +195,7 @@ func treatments(all []Series) [][]string {
 
 func candidate(all []Series, levels []string, objectives []Objective, requirements []Condition,
 	confidence float64) (Candidate, error) {
-	c := Candidate{Name: strings.Join(levels, " "), Levels: levels, Meets: stat.Confirmed, PHolm: math.NaN()}
+	c := Candidate{Name: strings.Join(levels, " "), Levels: levels, Meets: stat.Confirmed, PAdjusted: math.NaN()}
 	for _, o := range objectives {
 		f, err := figure(all, levels, o.Term, confidence, !o.Maximize, headlineOf)
 		if err != nil {

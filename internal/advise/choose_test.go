@@ -106,7 +106,7 @@ func TestNoiseIsJudgedByBlock(t *testing.T) {
 	}
 	for _, x := range c.Candidates[1:] {
 		if want := x.Name == "wide"; x.Noise != want {
-			t.Errorf("%s: within noise %v (p %v)", x.Name, x.Noise, x.PHolm)
+			t.Errorf("%s: within noise %v (p %v)", x.Name, x.Noise, x.PAdjusted)
 		}
 	}
 }

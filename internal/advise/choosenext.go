@@ -30,7 +30,7 @@ func (c *Choice) noise(all []Series) {
 		if err != nil {
 			continue
 		}
-		x.Ratio, x.PHolm = r, r.P
+		x.Ratio, x.PAdjusted = r, r.P
 		x.Difference = !pairs.Log
 		exact := math.IsNaN(r.P) && r.Lo == r.Hi && r.Estimate != r.Even()
 		x.Noise = !(r.P < 1-c.Confidence) && !exact

@@ -27,6 +27,9 @@ func (r *Report) Benchfmt(w io.Writer) error {
 	for _, name := range sortedKeys(r.Facts.Devices) {
 		fmt.Fprintf(&b, "device-%s: %s\n", strings.ToLower(benchWord(name)), benchText(r.Facts.Devices[name].Model))
 	}
+	if modelled := r.benchModelled(); len(modelled) > 0 {
+		fmt.Fprintf(&b, "modelled: %s\n", strings.Join(modelled, ", "))
+	}
 	for _, p := range r.Panels() {
 		says := "better=lower"
 		switch {
@@ -47,6 +50,31 @@ func (r *Report) Benchfmt(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// benchModelled are the units of figures that are computed from a model, with their side. They stand above all lines,
+// since a configuration that changed between treatments would have benchstat part their measured figures, too.
+func (r *Report) benchModelled() []string {
+	var out []string
+	for _, p := range r.Panels() {
+		n, all := 0, 0
+		for _, c := range r.Cells {
+			if c.Response == p.Response && c.Side == p.Side {
+				if all++; c.modelled() {
+					n++
+				}
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		text := benchUnit(p) + " of the " + string(p.Side)
+		if n < all {
+			text += " in some treatments"
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 // benchLines writes the trials of one treatment and side.

@@ -20,6 +20,7 @@ type Point struct {
 	Mean, Median float64
 	P95, SD      float64 // within the trial; NaN where it had too few requests
 	Min          float64 // of the trial's requests
+	n            int64   // requests that Mean is of
 	Bench        string  // that it ran on; empty: the one bench of a study run alone
 	// AllMedian and AllP95 are those of all its requests, as advise.TrialSummary has them.
 	AllMedian, AllP95 float64
@@ -103,7 +104,7 @@ func (r *Report) cells(s *store.Store) error {
 			c.Method, c.mixed = store.Modelled, true
 		}
 		c.Points = append(c.Points, Point{Trial: row.ID, Block: row.Block, Mean: row.Mean, Median: row.Median, P95: row.P95,
-			SD: row.SD, Min: row.Min, Bench: row.Bench})
+			SD: row.SD, Min: row.Min, Bench: row.Bench, n: row.N})
 	}
 	for i := range r.Cells { // the trials of earlier versions have no row where there was no recovery
 		c := &r.Cells[i]
@@ -156,16 +157,17 @@ func rank(name string) int {
 	return slices.IndexFunc(measure.Responses(), func(r measure.Response) bool { return r.Name == name })
 }
 
-// within summarizes the requests: their variances are averaged over the trials,
-// all of about one size.
+// within summarizes the requests: the variances within trials are pooled, each with its degrees of freedom, since
+// trials of a duration have as many requests as were answered in it.
 func (c *Cell) within() {
-	variance := 0.0
+	squares, freedom := 0.0, 0.0
 	c.Min = math.Inf(1)
 	for _, p := range c.Points {
-		variance += p.SD * p.SD / float64(len(c.Points))
+		squares += p.SD * p.SD * float64(p.n-1)
+		freedom += float64(p.n - 1)
 		c.Min = min(c.Min, p.Min)
 	}
-	c.RequestSD = math.Sqrt(variance)
+	c.RequestSD = math.Sqrt(squares / freedom)
 }
 
 func (c *Cell) summarize(confidence float64) error {

@@ -29,7 +29,8 @@ func (c Chosen) JSON(w io.Writer) error {
 type chosenFigure struct {
 	Figure   string        `json:"figure"`
 	Unit     string        `json:"unit"`
-	Mean     stat.Number   `json:"mean"`
+	Value    stat.Number   `json:"value"`
+	Mean     stat.Number   `json:"mean"` // Value by its first name, whatever Figure is
 	CI       stat.Interval `json:"ci"`
 	Trials   int           `json:"trials"`
 	Modelled bool          `json:"modelled,omitempty"`
@@ -53,7 +54,8 @@ type chosenCandidate struct {
 	Ratio      stat.Number       `json:"ratio_to_best"` // null: it is not compared, or by difference
 	RatioCI    stat.Interval     `json:"ratio_ci"`
 	Difference *chosenDifference `json:"difference_to_best,omitempty"`
-	PHolm      stat.Number       `json:"p_holm"`
+	PAdjusted  stat.Number       `json:"p_adjusted"`
+	PHolm      stat.Number       `json:"p_holm"` // PAdjusted by its first name: Holm's is no such p
 	Noise      bool              `json:"within_noise"`
 	Same       bool              `json:"exactly_as_best,omitempty"` // then it is within_noise, too
 	Front      bool              `json:"pareto_front"`
@@ -90,7 +92,8 @@ type chosenLevel struct {
 
 func (c LevelChoice) json(warnings []string) chosenLevel {
 	of := func(f advise.Estimate) chosenFigure {
-		x := chosenFigure{f.Term.String(), f.Unit, stat.Number(f.Center.Center), stat.Interval{f.Center.Lo, f.Center.Hi},
+		value := stat.Number(f.Center.Center)
+		x := chosenFigure{f.Term.String(), f.Unit, value, value, stat.Interval{f.Center.Lo, f.Center.Hi},
 			len(f.Values), f.Modelled, f.AtMost, 0}
 		if f.OfAnswered() || f.Response == "throughput" {
 			x.Failed = f.Failed
@@ -105,7 +108,8 @@ func (c LevelChoice) json(warnings []string) chosenLevel {
 	for i, x := range c.Candidates {
 		y := chosenCandidate{i + 1, x.Name, meetsWord(x.Meets, 1), []chosenFigure{}, []chosenCheck{},
 			stat.Number(x.Ratio.Estimate),
-			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, nil, stat.Number(x.PHolm), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure,
+			stat.Interval{x.Ratio.Lo, x.Ratio.Hi}, nil, stat.Number(x.PAdjusted),
+			stat.Number(x.PAdjusted), x.Noise, x.Same, x.Front, x.BeatBy, x.Unsure,
 			x.Odd, x.Turned, x.Starved, x.Slowed}
 		if none := math.NaN(); x.Difference {
 			y.Difference = &chosenDifference{y.Ratio, y.RatioCI, x.Objectives[0].Unit}

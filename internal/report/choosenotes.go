@@ -22,6 +22,7 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 	if len(c.Candidates) == 0 {
 		return out
 	}
+	out = append(out, r.sentNotes(c)...)
 	out = append(out, amongAllNotes(c)...)
 	for i, k := range c.Candidates[0].Checks {
 		var names []string
@@ -40,6 +41,29 @@ func (r *Report) ChoiceNotes(l Level, asked []advise.Objective, c advise.Choice)
 		}
 	}
 	return slices.Concat(out, answeredNotes(c), togetherNotes(c))
+}
+
+// sentNotes say which objectives are times since a request was sent where requests were due at a rate: the report ranks
+// by the response time then.
+func (r *Report) sentNotes(c advise.Choice) []string {
+	var at []int
+	for _, x := range c.Candidates {
+		at = append(at, slices.IndexFunc(r.Treatments, func(t Treatment) bool {
+			return slices.Equal(t.Levels, x.Levels)
+		}))
+	}
+	if !r.atRate(at) || r.timeOf(at) != "response_time" {
+		return nil
+	}
+	var out []string
+	for i, o := range c.Objectives {
+		if slices.Contains([]string{"rtt", "total_time"}, o.Response) &&
+			c.Candidates[0].Objectives[i].Side == measure.Client {
+			out = append(out, fmt.Sprintf("%s: without the wait of requests that were due, for a free connection or "+
+				"for the client; response_time has it, and the report ranks by that", o.Term))
+		}
+	}
+	return out
 }
 
 // togetherNotes say which requirements are met as far as the requests of a trial fail independently of each other: of

@@ -20,7 +20,7 @@ func (r *Report) CSV(w io.Writer) error {
 	head := append(append([]string{}, r.Factors...), "side", "response", "unit", "trials", "mean", "ci_low", "ci_high",
 		"sd", "median", "p95", "method", "warnings", "published", "times_published", "times_published_low",
 		"times_published_high", "request_min", "request_sd", "median_low", "median_high",
-		"headline")
+		"headline", "ranked_by", "ranked", "ranked_low", "ranked_high")
 	if r.Benches != nil {
 		head = append(head, "benches", "intervals_for")
 	}
@@ -28,7 +28,8 @@ func (r *Report) CSV(w io.Writer) error {
 	if err := c.Write(printable.Row(head)); err != nil {
 		return err
 	}
-	for _, x := range r.Cells {
+	ranked := r.rankedFigures()
+	for i, x := range r.Cells {
 		row := append(append([]string{}, r.Treatments[x.Treatment].Levels...), string(x.Side), x.Response, x.Unit,
 			strconv.Itoa(len(x.Points)),
 			number(x.Mean.Center), number(x.Mean.Lo), number(x.Mean.Hi), number(x.SD), number(x.Median.Center), number(x.P95),
@@ -39,6 +40,11 @@ func (r *Report) CSV(w io.Writer) error {
 			row = append(row, "", "", "", "")
 		}
 		row = append(row, number(x.Min), number(x.RequestSD), number(x.Median.Lo), number(x.Median.Hi), x.center())
+		if k := ranked[&r.Cells[i]]; k.by != "" {
+			row = append(row, k.by, number(k.Center), number(k.Lo), number(k.Hi))
+		} else {
+			row = append(row, "", "", "", "")
+		}
 		if r.Benches != nil {
 			row = append(row, strconv.Itoa(len(r.Benches.Names)), string(r.Benches.Kind))
 		}
@@ -73,7 +79,10 @@ func (r *Report) JSON(w io.Writer) error {
 		Median    *float64          `json:"median"`
 		MedianCI  []float64         `json:"median_ci"`
 		P95       *float64          `json:"p95"`
-		Headline  string            `json:"headline"` // mean or median: the figure that is shown and ranked
+		Headline  string            `json:"headline"`  // mean or median: the figure that tables show
+		RankedBy  *string           `json:"ranked_by"` // null: it is not ranked
+		Ranked    *float64          `json:"ranked"`
+		RankedCI  []float64         `json:"ranked_ci"`
 		Floor     *float64          `json:"times_floor,omitempty"`
 		Means     []float64         `json:"trial_means"`
 		Benches   []string          `json:"trial_benches,omitempty"` // of the same trials, where there are several
@@ -102,13 +111,17 @@ func (r *Report) JSON(w io.Writer) error {
 		card := r.scorecardJSON()
 		out.Claims = &card
 	}
+	ranked := r.rankedFigures()
 	for i, x := range r.Cells {
 		c := cell{map[string]string{}, string(x.Side), x.Response, x.Unit, string(x.Method), len(x.Points),
 			exists(x.Mean.Center), ci(x.Mean),
-			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), x.center(), nil, nil, nil,
-			append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
+			exists(x.SD), exists(x.Median.Center), ci(x.Median), exists(x.P95), x.center(), nil, nil, nil, nil, nil,
+			nil, append([]string{}, x.Warnings...), publishedOf(x.Published), r.predictedJSON(i)}
 		for i, l := range r.Treatments[x.Treatment].Levels {
 			c.Treatment[r.Factors[i]] = l
+		}
+		if k := ranked[&r.Cells[i]]; k.by != "" {
+			c.RankedBy, c.Ranked, c.RankedCI = &k.by, exists(k.Center), ci(k.Summary)
 		}
 		if x.HasFloor {
 			c.Floor = exists(x.AboveFloor.Estimate)

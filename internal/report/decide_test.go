@@ -457,3 +457,34 @@ func TestWhatTimesMayIncludeIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A request that times out takes its connection with it: that connections are made anew for the next one says nothing
+// of the server, and the treatment is keep-alive.
+func TestConnectionsAfterRequestsThatFailed(t *testing.T) {
+	for _, tt := range []struct {
+		what         string
+		anew, failed float64 // of 50
+		want, not    []string
+	}{
+		{"each after a failed one", 4, 4, []string{"4 of 50 requests needed a new connection, as the one after a " +
+			"request that failed may (4 did);"}, []string{"closed", "half of the message IDs", "not keep-alive"}},
+		{"more than failed", 9, 4, []string{"since the server had closed the one that was to be kept, or the request " +
+			"before had failed, or a CoAP client", "not keep-alive"}, nil},
+		{"none failed", 9, 0, []string{"since the server had closed the one that was to be kept, or a CoAP client",
+			"not keep-alive"}, []string{"the request before"}},
+	} {
+		r := &Report{Treatments: []Treatment{{}}, Cells: []Cell{{Side: measure.Client, Response: "rtt"}}}
+		r.doubtRequests(0, []map[string]float64{{"requests": 50, "reconnects": tt.anew, "failures": tt.failed}})
+		said := strings.Join(r.Cells[0].Warnings, "\n")
+		for _, want := range tt.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: want %q in %s", tt.what, want, said)
+			}
+		}
+		for _, not := range tt.not {
+			if strings.Contains(said, not) {
+				t.Errorf("%s: %q in %s", tt.what, not, said)
+			}
+		}
+	}
+}

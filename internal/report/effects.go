@@ -29,7 +29,7 @@ type LevelContrast struct {
 	Factor, Best, Other string
 	// other over best; best over other where more is better; its interval is that of the verdict
 	stat.Comparison
-	PHolm     float64          // adjusted for picking the best from the data, and over the factors
+	PAdjusted float64          // that of the interval: over all pairs of levels at once, and over the factors
 	Strata    []advise.Stratum // the same ratio at each combination of the other factors' levels
 	Modelled  bool             // some of it is computed from a model
 	Means     bool             // it compares means, where the verdict goes by medians
@@ -255,7 +255,7 @@ func (r *Report) bestOf(series []advise.Series, factor string, names []string, f
 			continue
 		}
 		a, b := order[over], order[under]
-		x := LevelContrast{Factor: factor, Best: order[best], Other: order[other], Comparison: c, PHolm: p,
+		x := LevelContrast{Factor: factor, Best: order[best], Other: order[other], Comparison: c, PAdjusted: p,
 			Published: r.publishedRatio(series, factor, a, b)}
 		x.Modelled = slices.ContainsFunc(series, func(s advise.Series) bool {
 			return s.Modelled && slices.Contains([]string{a, b}, s.Level(factor))
@@ -376,7 +376,7 @@ func (c LevelContrast) Clear(confidence float64) bool {
 }
 
 func (c LevelContrast) apart(confidence float64) bool {
-	return !c.Disagree && (c.PHolm < 1-confidence || math.IsNaN(c.PHolm) && c.Estimate != 1)
+	return !c.Disagree && (c.PAdjusted < 1-confidence || math.IsNaN(c.PAdjusted) && c.Estimate != 1)
 }
 
 // Slowed reports whether the two levels differ, and waiting for a CPU may explain it.

@@ -99,8 +99,8 @@ func (r *Report) numbers() []int {
 	return out
 }
 
-// isHeadline says whether a terminal gets sentences of these effects. Where treatments connect for each
-// request, the time with connecting stands for the RTT.
+// isHeadline says whether a terminal gets sentences of these effects. The time by which treatments are ranked stands
+// for the RTT.
 func (r *Report) isHeadline(e Effects) bool {
 	time := r.timeOf(r.numbers())
 	if time != "rtt" && (e.Response == "rtt" || e.Response == time) {
@@ -189,7 +189,8 @@ type levelJSON struct {
 	Other     string        `json:"other"`
 	Ratio     stat.Number   `json:"ratio"` // how many times better the best is
 	CI        stat.Interval `json:"ratio_ci"`
-	PHolm     stat.Number   `json:"p_holm"`
+	PAdjusted stat.Number   `json:"p_adjusted"`
+	PHolm     stat.Number   `json:"p_holm"` // PAdjusted by its first name: Holm's is no such p
 	Alike     bool          `json:"alike"`
 	Slowed    bool          `json:"waiting_may_explain,omitempty"`
 	Modelled  bool          `json:"modelled,omitempty"` // some of it is computed from a model
@@ -215,8 +216,8 @@ func (r *Report) effectsJSON() []effectsJSON {
 		}
 		for _, c := range e.Levels {
 			x.Levels = append(x.Levels, levelJSON{c.Factor, c.Best, c.Other, stat.Number(c.Estimate), stat.Interval{c.Lo, c.Hi},
-				stat.Number(c.PHolm), c.Alike, c.Slowed(r.Study.Design.Confidence), c.Modelled,
-				stat.Number(c.Published)})
+				stat.Number(c.PAdjusted), stat.Number(c.PAdjusted), c.Alike, c.Slowed(r.Study.Design.Confidence),
+				c.Modelled, stat.Number(c.Published)})
 		}
 		out = append(out, x)
 	}
@@ -239,7 +240,7 @@ type doing struct{ does, better, times string }
 
 var doings = map[string]doing{
 	"rtt":             {"answers", "sooner", "takes %s times as long to answer"},
-	"response_time":   {"answers", "sooner", "takes %s times as long to answer"},
+	"response_time":   {"answers", "sooner (response time)", "has %s times as long a response time"},
 	"total_time":      {"is done", "sooner", "takes %s times as long"},
 	"delay":           {"is done", "sooner", "takes %s times as long"},
 	"serialization":   {"serializes", "faster", "takes %s times as long to serialize"},

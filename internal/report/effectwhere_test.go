@@ -101,7 +101,7 @@ func TestSentencesDecideNothingThatWaitingMayExplain(t *testing.T) {
 	at := func(name string, ratio, lo, hi float64) advise.Stratum {
 		return advise.Stratum{Levels: []string{name}, Comparison: stat.Comparison{Estimate: ratio, Lo: lo, Hi: hi}}
 	}
-	c := LevelContrast{Factor: "ip", Best: "ipv4", Other: "ipv6", PHolm: 1e-6, Wide: 1.38, Published: math.NaN(),
+	c := LevelContrast{Factor: "ip", Best: "ipv4", Other: "ipv6", PAdjusted: 1e-6, Wide: 1.38, Published: math.NaN(),
 		Comparison: stat.Comparison{Estimate: 1.44, Lo: 1.4, Hi: 1.48},
 		Strata:     []advise.Stratum{at("rest", 1.3, 1.25, 1.35), at("soap", 1.6, 1.37, 1.86)}}
 	const all = "ipv6 takes 1.440 times as long to answer as ipv4 (1.400 to 1.480; not the same everywhere: 1.300 " +

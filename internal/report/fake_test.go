@@ -77,7 +77,8 @@ func (r *Report) addFake(t *testing.T, rnd *rand.Rand, treatment int, name strin
 		}
 		mean := sum / float64(len(values)) / d.perUnit
 		c.Points = append(c.Points, Point{Trial: b*len(r.Treatments) + treatment + 1, Block: b + 1, Mean: mean,
-			Median: mean, P95: mean * 1.3, SD: mean / 10, Min: mean / 2})
+			Median: mean, P95: mean * 1.3, SD: mean / 10, Min: mean / 2,
+			n: int64(len(values))})
 		var h histogram
 		h.add(values)
 		d.take(b*len(r.Treatments)+treatment, &h, values)

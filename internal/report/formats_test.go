@@ -186,6 +186,39 @@ func TestBenchfmtIsReadBack(t *testing.T) {
 	}
 }
 
+// What is computed from a model is called so above all lines, by its unit, with the side and whether it is of all
+// treatments; benchstat parts no trials by it.
+func TestBenchfmtNamesWhatIsModelled(t *testing.T) {
+	w := exactly(nil)
+	w.exact = func(at map[string]string, block int) []store.Result {
+		of := func(response string, method store.Method) store.Result {
+			m, _ := measure.FindResponse(response)
+			return store.Result{Side: measure.Client, Response: response, Unit: m.Unit, N: 1, Mean: wobble(block),
+				SD: math.NaN(), Median: wobble(block), P95: math.NaN(), Min: 1, Max: 1, Method: method}
+		}
+		return []store.Result{of("rtt", store.Measured), of("energy_gross", store.Modelled),
+			of("energy", map[string]store.Method{"steady": store.Modelled, "spiky": store.Measured}[at["stack"]])}
+	}
+	var b strings.Builder
+	if err := reportOf(t, w.write(t, twoStacks)).Benchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
+	read := benchfmt.NewReader(strings.NewReader(b.String()), "report.txt")
+	trials := 0
+	for read.Scan() {
+		if x, ok := read.Result().(*benchfmt.Result); ok {
+			trials++
+			const want = "energy-J/op of the client in some treatments, energy_gross-J/op of the client"
+			if got := x.GetConfig("modelled"); got != want {
+				t.Fatalf("modelled: %s", got)
+			}
+		}
+	}
+	if trials == 0 {
+		t.Error("no trials")
+	}
+}
+
 // Of each response, as benchstat reads it: its unit is described, which way is better if one is, and each trial has its
 // value, in the unit that was written.
 func TestBenchfmtOfEachResponse(t *testing.T) {

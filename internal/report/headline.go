@@ -69,7 +69,7 @@ func (r *Report) chooseHeadlines() error {
 	return nil
 }
 
-// Headline is the figure that is shown and ranked.
+// Headline is the figure that is shown and, unless requests failed, ranked.
 func (c *Cell) Headline() stat.Summary {
 	if c.ByMedian {
 		return c.Median

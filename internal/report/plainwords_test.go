@@ -33,7 +33,8 @@ func TestDriftOfFewTrialsIsNoCertainty(t *testing.T) {
 
 // A level that is a mere number is named with its factor, and where a sentence speaks of is in brackets.
 func TestSentencesNameTheFactorOfANumber(t *testing.T) {
-	c := LevelContrast{Factor: "n", Best: "10", Other: "1000", Wide: 1, Published: math.NaN(), PHolm: 1e-6,
+	c := LevelContrast{Factor: "n", Best: "10", Other: "1000", Wide: 1, Published: math.NaN(),
+		PAdjusted:  1e-6,
 		Comparison: stat.Comparison{Estimate: 92.8, Lo: 46.9, Hi: 183}}
 	p := Panel{measure.Client, "serialization", "s"}
 	if got, want := c.Sentence(p, 0.95), "n 1000 takes 92.8 times as long to serialize as n 10 (46.9 to 183)."; got != want {
@@ -55,7 +56,8 @@ func TestSentencesSayHowManyTimesAsMuch(t *testing.T) {
 		"throughput": "coap answers 1.643 times as many requests per second as rest (1.600 to 1.700).",
 		"total_time": "rest takes 1.643 times as long as coap (1.600 to 1.700).",
 	} {
-		c := LevelContrast{Factor: "stack", Best: "coap", Other: "rest", Wide: 1, Published: math.NaN(), PHolm: 1e-6,
+		c := LevelContrast{Factor: "stack", Best: "coap", Other: "rest", Wide: 1, Published: math.NaN(),
+			PAdjusted:  1e-6,
 			Comparison: stat.Comparison{Estimate: 1.643, Lo: 1.6, Hi: 1.7}}
 		if got := c.Sentence(Panel{measure.Client, response, ""}, 0.95); got != want {
 			t.Errorf("got %q, want %q", got, want)

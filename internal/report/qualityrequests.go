@@ -40,13 +40,14 @@ func (r *Report) doubtRequests(treatment int, trials []map[string]float64) {
 		warn(timed, "%s", SurplusAnswers(int(surplus), int(all)))
 	}
 	if anew := sum(trials, "reconnects") - surplus; anew > mostReconnects*all {
-		left := ", or a CoAP client left a port of which it had used half of the message IDs"
-		if s := r.Treatments[treatment].setup; s != nil && strings.HasPrefix(s.URL, "http") {
-			left = ""
+		s := r.Treatments[treatment].setup
+		ports := s == nil || !strings.HasPrefix(s.URL, "http")
+		kept, why := Reconnected(anew, sum(trials, "failures"), all, ports)
+		if !kept {
+			why += ": this treatment is not keep-alive"
 		}
-		warn(timed, "%.0f of %.0f requests needed a new connection, since the server "+
-			"had closed the one that was to be kept%s: this treatment is not keep-alive; total and response time include "+
-			"connecting, RTT does not", anew, all, left)
+		warn(timed, "%.0f of %.0f requests needed a new connection, %s; total and response time include connecting, "+
+			"RTT does not", anew, all, why)
 	}
 	if n := sum(trials, "unsure_answers"); n > 0 {
 		warn(nil, "%s", UnsureAnswers(int(n), int(all), "response_topic"))
@@ -55,6 +56,23 @@ func (r *Report) doubtRequests(treatment int, trials []map[string]float64) {
 		warn(timed, "the protocol retransmitted %.0f messages in %.0f requests: times include the wait before each", again,
 			all)
 	}
+}
+
+// Reconnected says why so many of all requests needed a new connection where one was to be kept, and whether those that
+// failed may be why, since the request after one that timed out needs another: then connections were kept otherwise. A
+// CoAP client, if it may be one, gives ports up, too.
+func Reconnected(anew, failed, all float64, coap bool) (kept bool, why string) {
+	if anew-failed <= mostReconnects*all {
+		return true, fmt.Sprintf("as the one after a request that failed may (%.0f did)", failed)
+	}
+	why = "since the server had closed the one that was to be kept"
+	if failed > 0 {
+		why += ", or the request before had failed"
+	}
+	if coap {
+		why += ", or a CoAP client left a port of which it had used half of the message IDs"
+	}
+	return false, why
 }
 
 // SurplusAnswers says that answers of so many requests had bytes beyond their length.

@@ -179,6 +179,13 @@ func (k ranking) others(nameOf func(treatment int) string) (same []string, text 
 		text += waitingMayExplain + list(slowed.names, 2)
 	}
 	if len(apart) > 0 {
+		// By the ratios that are said, of blocks: figures of nearly alike ones may lie the other way round.
+		slices.SortStableFunc(apart, func(a, b apartness) int {
+			if k.more {
+				a, b = b, a
+			}
+			return cmp.Compare(a.x.Estimate, b.x.Estimate)
+		})
 		next, last := apart[0].tied(apart), apart[len(apart)-1].tied(apart)
 		text += "; next is " + next
 		if last != next {

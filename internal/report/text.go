@@ -94,8 +94,10 @@ func (r *Report) nameColumn(head string) []string {
 	return append([]string{head}, shortened(names, 40)...)
 }
 
-// column prints one response: value, interval, and for RTT the multiple of the floor.
+// column prints one response: value, interval, and for the RTT, and the time by which treatments are ranked, the
+// multiple of the floor.
 func (r *Report) column(side measure.Side, response string) []string {
+	floored := response == "rtt" || response == "response_time" && r.timeOf(r.numbers()) == response
 	col := []string{response + r.byMedian(side, response) + r.modelledHead(side, response)}
 	for i := range r.Treatments {
 		c, ok := r.Cell(i, side, response)
@@ -114,11 +116,11 @@ func (r *Report) column(side measure.Side, response string) []string {
 		if share := r.failedOf(c); share > 0 {
 			text += fmt.Sprintf(" (%s failed)", percentFailed(share))
 		}
-		if c.HasFloor && response == "rtt" {
+		if c.HasFloor && floored {
 			text += fmt.Sprintf(" %5.1f×floor", c.AboveFloor.Estimate)
-		} else if c.noFloor != "" && response == "rtt" {
+		} else if c.noFloor != "" && floored {
 			text += "     –×floor"
-		} else if response == "rtt" && r.isFloor(r.Treatments[i].Stack) {
+		} else if floored && r.isFloor(r.Treatments[i].Stack) {
 			text += "            "
 		}
 		col = append(col, text)

@@ -22,7 +22,7 @@ const (
 // responses of one question the first that was measured answers it.
 var verdictOf = [][]question{
 	{{"rtt", "Quickest", measure.Client}, {"total_time", "Quickest overall", measure.Client},
-		{"response_time", "Quickest, from when requests were due", measure.Client}},
+		{"response_time", fromDue, measure.Client}},
 	{{"wire_bytes", "Fewest bytes on the wire", measure.Client},
 		{"datagram_bytes", "Fewest bytes of datagrams", measure.Client}, {"message_size", "Smallest body", measure.Client}},
 	{{"energy", "Least energy", measure.Client},
@@ -31,6 +31,9 @@ var verdictOf = [][]question{
 		{"energy_gross", "Least energy of the server, idle power included", measure.Server}},
 	{{"cpu", "Least client CPU", measure.Client}, {"cpu", "Least server CPU", measure.Server}},
 }
+
+// fromDue asks for the shortest response time.
+const fromDue = "Quickest, from when requests were due"
 
 // outagesOf comes first: where devices met an outage, it is what the study is about. devicesOf is asked of devices
 // besides.
@@ -65,10 +68,15 @@ func (r *Report) questions(g group) [][]question {
 		return s != nil && s.Link.Text != "none"
 	})
 	out := slices.Clone(verdictOf)
-	if time := r.timeOf(g.treatments); time != "rtt" {
+	switch time := r.timeOf(g.treatments); {
+	case time == "response_time" && r.atRate(g.treatments):
+		out[0] = []question{{time, fromDue, measure.Client}}
+	case time != "rtt":
 		out[0] = []question{{time, "Quickest, connecting included", measure.Client}}
-	} else if r.connecting(g.treatments) {
+	case r.connecting(g.treatments):
 		out[0] = []question{{time, "Quickest once connected", measure.Client}}
+	case r.atRate(g.treatments):
+		out[0] = []question{{time, "Quickest once sent", measure.Client}, out[0][1]}
 	}
 	if linked {
 		out[0], out[1] = out[1], out[0]
@@ -103,18 +111,34 @@ func (r *Report) firstAsked(all [][]question) [][]question {
 	return slices.Concat(own, all)
 }
 
-// timeOf is the response that says how long a request takes: the RTT, or where treatments connect for
-// each request what has that in it, if it was measured.
+// timeOf is the response that says how long a request takes: the RTT, or where requests are due at a rate, or
+// treatments connect for each, what has the wait for that in it, if it was measured.
 func (r *Report) timeOf(treatments []int) string {
-	for _, whole := range []string{"total_time", "response_time"} {
-		if r.connecting(treatments) && slices.ContainsFunc(treatments, func(i int) bool {
-			_, ok := r.Cell(i, measure.Client, whole)
+	var whole []string
+	if r.atRate(treatments) {
+		whole = append(whole, "response_time")
+	}
+	if r.connecting(treatments) {
+		whole = append(whole, "total_time", "response_time")
+	}
+	for _, response := range whole {
+		if slices.ContainsFunc(treatments, func(i int) bool {
+			_, ok := r.Cell(i, measure.Client, response)
 			return ok
 		}) {
-			return whole
+			return response
 		}
 	}
 	return "rtt"
+}
+
+// atRate says that requests of some treatments are due at instants that no answer moves: their RTT begins when they
+// are sent, however late that is.
+func (r *Report) atRate(treatments []int) bool {
+	return slices.ContainsFunc(treatments, func(i int) bool {
+		s := r.Treatments[i].setup
+		return s != nil && (s.Rate > 0 || s.Population.Devices > 0)
+	})
 }
 
 // connecting says that some treatments connect anew for each request: their RTT begins when the
@@ -127,7 +151,7 @@ func (r *Report) connecting(treatments []int) bool {
 }
 
 // MainResponse is the first, of those that a verdict answers, that was measured, and whether it is a time;
-// empty: none was. Where treatments connect for each request, that is in the time.
+// empty: none was. The time is that of timeOf.
 func (r *Report) MainResponse() (name string, time bool) {
 	all := slices.Clone(verdictOf)
 	var treatments []int

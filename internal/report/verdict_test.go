@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,23 @@ func TestVerdictNamesAsLastOnlyWhatItCanTell(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}
+	}
+}
+
+// The nearest is the one with the smallest ratio that is said, and the last the one with the largest: they are of
+// blocks, and means of treatments that are nearly alike may lie the other way round.
+func TestNextAndLastAreInTheOrderOfTheirRatios(t *testing.T) {
+	one, even := slices.Repeat([]float64{1.00, 1.01, 0.99, 1.005, 0.995}, 2), []float64(nil)
+	for i, v := range one {
+		even = append(even, 1.80*v*(1+0.002*float64(i%3)))
+	}
+	r := reportOfRan(t, ran{"best", 1, one}, ran{"even", 1, even},
+		ran{"uneven", 1, []float64{1.2, 1.45, 1.7, 1.8, 1.95, 2.05, 2.3, 2.45, 1.4, 1.95}})
+	a, _ := r.Cell(1, measure.Client, "rtt")
+	b, _ := r.Cell(2, measure.Client, "rtt")
+	if got := r.Verdict()[0]; a.ByMedian || !(a.Mean.Center < b.Mean.Center) ||
+		!strings.Contains(got, "; next is uneven, 1.78") || !strings.Contains(got, "; last is even, 1.80") {
+		t.Errorf("%v and %v: %s", a.Mean.Center, b.Mean.Center, got)
 	}
 }
 
