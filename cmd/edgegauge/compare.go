@@ -95,7 +95,7 @@ run that was stopped are refused until it is resumed, with exit code 3.`,
 			case len(lost) > 0:
 				return exit{exitWorse, fmt.Errorf("worse: %s; --allow-lost accepts that", advise.LostWords(lost))}
 			case out.Failing().Verdict == stat.Confirmed:
-				return exit{exitWorse, errors.New("worse: more requests failed; --allow-lost accepts that")}
+				return exit{exitWorse, fmt.Errorf("worse: more requests %s; --allow-lost accepts that", out.Failing().Did())}
 			}
 			return compareExit(out.Verdict(), f.undecidedExit())
 		},

@@ -174,7 +174,8 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		Hints: p.hints(all), Confidence: p.confidence, Figures: table, Runs: len(all), Conditions: judgements,
 		Verdict: string(verdictOf(judgements))}
 	for _, x := range all {
-		r := probeRun{Requests: x.sent, Failures: x.failed, Late: &x.late, RTT: withinOf(x.rtt, x.failed),
+		r := probeRun{Requests: x.sent, Failures: x.failed, Late: &x.late,
+			Repetitions: &x.quality.Repetitions, RTT: withinOf(x.rtt, x.failed),
 			ResponseTime: withinOf(x.response, x.failed), Answers: x.rate(),
 			RequestBody: float64(x.out) / float64(max(1, x.sent))}
 		r.Waiting, _ = x.starved()
