@@ -426,9 +426,15 @@ func (t total) warnings() []string {
 		if t.coap {
 			used = " (or half of a port's message IDs were used)"
 		}
-		out = append(out, fmt.Sprintf("%s needed a new connection, since the server had closed the one that was to be "+
-			"kept%s: response times include connecting, RTT does not; let the server keep connections, or probe with "+
-			"--connection per-request", plural.Count(closed, "request"), used))
+		// After a request that failed, the driver closes its connection, whoever is at fault.
+		why, do := "since the server had closed the one that was to be kept", "let the server keep connections"
+		if t.failed+t.repetitions > 0 {
+			why = "since the one that was to be kept had ended: the server closed it, or the client did after a request " +
+				"that failed"
+			do = "find out why requests fail, let the server keep connections"
+		}
+		out = append(out, fmt.Sprintf("%s needed a new connection, %s%s: response times include connecting, RTT does not; "+
+			"%s, or probe with --connection per-request", plural.Count(closed, "request"), why, used, do))
 	}
 	if t.unsure > 0 {
 		out = append(out, report.UnsureAnswers(t.unsure, t.sent, "--response-topic"))
