@@ -269,9 +269,6 @@ func (f Failures) Waits() bool { return f.waits }
 // Open says why the failures are undecided, and what would decide.
 func (f Failures) Open() string {
 	switch {
-	case f.waits && f.Again:
-		return "waiting for a CPU may have left connections idle until the server closed them; measure again on a quieter " +
-			"machine"
 	case f.waits && f.untold:
 		return "waiting for a CPU may have made requests late, and nothing here says how they failed; measure again on a " +
 			"quieter machine"

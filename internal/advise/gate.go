@@ -284,10 +284,10 @@ func (a Attempts) With(b Attempts) Attempts {
 	return a
 }
 
-// SentAgain has the requests that the client sent again in place of those that failed. Waiting for a CPU may explain
-// each: a server closes connections that stay idle for too long.
+// SentAgain has the requests that the client sent again in place of those that failed. None was late: a connection that
+// is closed or reset is the server's own, as with those that failed.
 func (a Attempts) SentAgain() Attempts {
-	a.Failed, a.Late = a.Repeated, nil
+	a.Failed, a.Late = a.Repeated, make([]int, len(a.Repeated))
 	return a
 }
 
