@@ -89,7 +89,8 @@ edgegauge compare compares two outputs of --json.
 
 If a kept connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
 probe reports how many were sent again (retries). A condition on failures is "undecided" if it would be met with these
-as failures, unless a condition such as 'retries>1%' says how many may be sent again and is not met. Times and response sizes are those of answered requests.`,
+as failures, unless a condition such as 'retries>1%' says how many may be sent again, and is not met.
+Times and response sizes are those of answered requests.`,
 		Example: "  edgegauge probe http://127.0.0.1:8080/ --requests 10000 --concurrency 32\n  edgegauge probe " +
 			"'coap://[::1]/sensor' --method GET --rate 50 --duration 10s --json\n  edgegauge probe mqtt://127.0.0.1 --topic " +
 			"sensor/request --response-topic 'sensor/response/{id}' --body reading.json\n  edgegauge probe " +

@@ -184,7 +184,10 @@ func (p probeReport) possible() bool {
 		if r.Late != nil && !counts(*r.Late, r.Failures) || r.RTT != nil && r.Requests > 0 && r.Failures == r.Requests {
 			return false
 		}
-		if r.Repetitions != nil && *r.Repetitions < 0 || !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) ||
+		if r.Repetitions != nil && *r.Repetitions < 0 {
+			return false
+		}
+		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) ||
 			(r.RTT == nil) != (r.ResponseBody == nil) {
 			return false
 		}
@@ -249,7 +252,8 @@ func (p probeReport) repeated() []stat.Share {
 	return out
 }
 
-// attempts are the requests of each run that failed or were sent again, and how long the driver waited for a CPU, in the words of advise.
+// attempts are the requests of each run that failed or were sent again, and how long the driver waited for a CPU, in the
+// words of advise.
 func (p probeReport) attempts() advise.Attempts {
 	a := advise.Attempts{Failed: p.failures(), Repeated: p.repeated()}
 	var waits []float64

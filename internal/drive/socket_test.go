@@ -13,7 +13,8 @@ import (
 func TestHostThatDNSDoesNotKnow(t *testing.T) {
 	kerneltest.Knows(t, "board.invalid", "ahosts|ahostsv4) echo '192.0.2.1 STREAM board.invalid';;")
 	for _, family := range []string{"", "4"} {
-		if got, err := resolve(t.Context(), "board.invalid", 80, family, true); got != netip.MustParseAddrPort("192.0.2.1:80") {
+		got, err := resolve(t.Context(), "board.invalid", 80, family, true)
+		if got != netip.MustParseAddrPort("192.0.2.1:80") {
 			t.Errorf("IPv%s: got %v, %v", family, got, err)
 		}
 	}
