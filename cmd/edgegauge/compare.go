@@ -71,10 +71,11 @@ The exit code is 1 if a condition is met beyond doubt for any treatment. It is 0
 doubt. Otherwise the answer is "undecided", with the number of trials needed to decide; the exit code is then 0, or the
 one that --undecided-exit names; --strict means 1. A difference that waiting for a CPU could explain is never decided.
 
-The exit code is also 1 if NEW has fewer valid trials than OLD of those planned, more failed requests or attempts, or
-fewer trials in which devices recovered from an outage, each beyond chance; --allow-lost accepts all of these. Probes of
-different URLs are refused without --other-url, results and probes of different loads without --other-load. Results of a
-run that was stopped are refused until it is resumed, with exit code 3.`,
+The exit code is also 1 if NEW has fewer valid trials than OLD of those planned, more failed requests or attempts, more
+requests that were sent again since their connection broke, or fewer trials in which devices recovered from an outage,
+each beyond chance; --allow-lost accepts all of these. Probes of different URLs are refused without --other-url, results
+and probes of different loads without --other-load. Results of a run that was stopped are refused until it is resumed,
+with exit code 3.`,
 		Example: "  edgegauge compare results/sensor/001 results/sensor/002\n  edgegauge compare baseline results/latest " +
 			"--fail-if 'rtt > 5%' --fail-if 'peak_rss > 10%' --junit compare.xml\n  edgegauge compare old.json new.json " +
 			"--fail-if 'rtt > 10%'\n  edgegauge compare --base origin/main --with study.yaml --detect 5%\n  edgegauge compare " +
@@ -95,7 +96,7 @@ run that was stopped are refused until it is resumed, with exit code 3.`,
 			case len(lost) > 0:
 				return exit{exitWorse, fmt.Errorf("worse: %s; --allow-lost accepts that", advise.LostWords(lost))}
 			case out.Failing().Verdict == stat.Confirmed:
-				return exit{exitWorse, errors.New("worse: more requests failed; --allow-lost accepts that")}
+				return exit{exitWorse, fmt.Errorf("worse: more requests %s; --allow-lost accepts that", out.Failing().Did())}
 			}
 			return compareExit(out.Verdict(), f.undecidedExit())
 		},
@@ -113,7 +114,7 @@ func (f *compareFlags) declare(c *cobra.Command) {
 	c.Flags().BoolVar(&f.strict, "strict", false, "also exit with 1 if undecided")
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if undecided, such as 4 (default 0)")
 	c.Flags().BoolVar(&f.lost, "allow-lost", false, "do not count as worse that NEW lacks treatments or trials, or "+
-		"that more requests failed")
+		"that more requests failed or were sent again")
 	c.Flags().BoolVar(&f.otherURL, "other-url", false, "compare probes of different URLs")
 	c.Flags().BoolVar(&f.otherLoad, "other-load", false, "compare results of different studies, loads or places")
 	c.Flags().BoolVar(&f.all, "all", false, "also show figures that are equal or undecided")

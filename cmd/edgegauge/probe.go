@@ -71,10 +71,11 @@ connections is free; otherwise it waits for one, and probe says how many request
 requests wait.
 
 --fail-if names a condition that must not be met: 'p99>20ms' (of the response time; also mean, median, max and any
-percentile, such as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%' or 'rate<100' (answers per second).
-Means, percentiles and the rate are judged by their interval over the runs, and a share of failures by its exact
-interval over all requests. If the interval contains the bound, the answer is "undecided". Several such conditions share
-the level of 5 % (Holm). The number of failures and max are judged as counted.
+percentile, such as p99.9; rtt.p99 is of the RTT), 'failures>0', 'failures>1%', 'retries>1%' or 'rate<100' (answers per
+second).
+Means, percentiles and the rate are judged by their interval over the runs, and a share of failures or retries by its
+exact interval over all requests. If the interval contains the bound, the answer is "undecided". Several such conditions
+share the level of 5 % (Holm). The number of failures or retries and max are judged as counted.
 
 Requests that failed count as the slowest: if only the answered requests are within a bound on a percentile (or max),
 the answer is "undecided", too. So is a bound on a mean, unless a condition such as 'failures>1%' says how many may fail
@@ -86,8 +87,10 @@ command line is wrong, and 3 if no condition is met, and no request was answered
 
 edgegauge compare compares two outputs of --json.
 
-If a connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
-probe reports how many were sent again. Times and response sizes are those of answered requests.`,
+If a kept connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
+probe reports how many were sent again (retries). A condition on failures is "undecided" if it would be met with these
+as failures, unless a condition such as 'retries>1%' says how many may be sent again, and is not met.
+Times and response sizes are those of answered requests.`,
 		Example: "  edgegauge probe http://127.0.0.1:8080/ --requests 10000 --concurrency 32\n  edgegauge probe " +
 			"'coap://[::1]/sensor' --method GET --rate 50 --duration 10s --json\n  edgegauge probe mqtt://127.0.0.1 --topic " +
 			"sensor/request --response-topic 'sensor/response/{id}' --body reading.json\n  edgegauge probe " +

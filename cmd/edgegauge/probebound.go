@@ -17,8 +17,8 @@ import (
 // A bound is one --fail-if of a probe: a figure that must not be beyond a value.
 type bound struct {
 	text   string
-	figure string // response, rtt, failures or rate
-	of     string // mean, max or p99.9 of the times; share or number of the failures
+	figure string // response, rtt, failures, retries or rate
+	of     string // mean, max or p99.9 of the times; share or number of the failures or retries
 	less   bool
 	equal  bool    // by at itself, too, which matters for facts
 	at     float64 // s, 1/s, or as failures are counted
@@ -67,11 +67,11 @@ func parseBound(text string) (bound, error) {
 	skip()
 	unit := strings.TrimSpace(text[at:])
 	switch b.figure {
-	case "failures":
+	case "failures", "retries":
 		if b.of = "number"; unit == "%" {
 			b.of, b.at = "share", b.at/100
 		} else if unit != "" {
-			return fail(fmt.Sprintf("unknown unit %q of failures", unit), "write a number or a share such as 1%")
+			return fail(fmt.Sprintf("unknown unit %q of %s", unit, b.figure), "write a number or a share such as 1%")
 		}
 	case "rate":
 		if unit != "" && unit != "/s" {
@@ -95,7 +95,7 @@ func (b *bound) named(name string) string {
 	b.figure, b.of = "response", name
 	if head, rest, ok := strings.Cut(name, "."); ok && (head == "rtt" || head == "response") {
 		b.figure, b.of = head, rest
-	} else if name == "failures" || name == "rate" {
+	} else if slices.Contains([]string{"failures", "retries", "rate"}, name) {
 		b.figure, b.of = name, ""
 		return ""
 	} else if name == "rtt" {
@@ -107,7 +107,7 @@ func (b *bound) named(name string) string {
 	case slices.Contains([]string{"mean", "max"}, b.of):
 	case !percentile().MatchString(b.of):
 		return fmt.Sprintf("unknown figure %q: there are mean, median, max and percentiles such as p99 (of the response "+
-			"time; rtt.p99 of the RTT), failures and rate", name)
+			"time; rtt.p99 of the RTT), failures, retries and rate", name)
 	}
 	return ""
 }
@@ -124,7 +124,7 @@ func (b bound) share() float64 {
 // needs is how many requests of a run are the least for the figure.
 func (b bound) needs() int {
 	q := b.share()
-	if q == 0 || b.figure == "failures" || b.figure == "rate" {
+	if q == 0 || b.counts() || b.figure == "rate" {
 		return 1
 	}
 	return int(math.Ceil(1/min(q, 1-q) - 1e-9))
@@ -170,7 +170,7 @@ func (b bound) ofAllOfRun(x figures) float64 {
 type judged struct {
 	Condition string `json:"condition"`
 	// Value is the mean of runs, that which Method names if there is an interval; the greatest of all for max; over all
-	// runs for failures; null: unknown.
+	// runs for failures and retries; null: unknown.
 	Value   *float64     `json:"value"`
 	Unit    string       `json:"unit"`
 	CI      []float64    `json:"ci"`               // null: there is none
@@ -213,10 +213,11 @@ func judgeAll(bounds []bound, all []figures, confidence float64) []judged {
 	}
 	for i, b := range bounds {
 		j := &out[i]
-		if b.figure != "failures" && j.Value != nil && advise.WaitingTurns(t.starved, *j.Value, j.Unit, b.at) {
+		if !b.counts() && j.Value != nil && advise.WaitingTurns(t.starved, *j.Value, j.Unit, b.at) {
 			j.doubt(fmt.Sprintf("the driver waited for a CPU for %.2g s of each second, which may explain it; probe on a "+
 				"quieter machine", t.starved))
 		}
+		b.doubtSentAgain(j, t, bounds, out, confidence)
 	}
 	return out
 }
@@ -229,12 +230,12 @@ func (b bound) doubtAnswered(j *judged, t total, bounds []bound, all []judged) {
 	}
 	failed := 100 * float64(t.failed) / float64(max(1, t.sent))
 	switch {
-	case b.figure == "failures" || b.figure == "rate":
+	case b.counts() || b.figure == "rate":
 	case b.of == "max":
 		j.doubt(notAnswered(failed, b.of))
 	case b.of == "mean":
 		why := fmt.Sprintf("the mean covers only the requests that were answered, and %.3g %% of all failed", failed)
-		if open := mayFail(bounds, all); open != "" {
+		if open := allows("failures", bounds, all); open != "" {
 			j.doubt(why + ": " + open)
 		} else {
 			j.Why = strings.TrimPrefix(j.Why+"; "+why, "; ")
@@ -246,25 +247,6 @@ func (b bound) doubtAnswered(j *judged, t total, bounds []bound, all []judged) {
 func notAnswered(failed float64, figure string) string {
 	return fmt.Sprintf("%.3g %% of all requests have failed, and %s covers only those that were answered: among "+
 		"all it is one that failed", failed, figure)
-}
-
-// mayFail says why no condition allows so many requests to fail; empty: one does, and is not met.
-func mayFail(bounds []bound, all []judged) string {
-	open := "say how many may fail, too, such as --fail-if 'failures>1%'"
-	for i, b := range bounds {
-		if b.figure != "failures" || b.less {
-			continue
-		}
-		switch all[i].Verdict {
-		case stat.Contradicted:
-			return ""
-		case stat.Confirmed:
-			open = "more than " + b.text + " allows"
-		default:
-			open = "whether " + b.text + " is open"
-		}
-	}
-	return open
 }
 
 // amongAll takes back that the percentile of the requests that were answered is below the bound where that of all
@@ -293,8 +275,8 @@ func (b bound) amongAll(j judged, all []figures, confidence float64) judged {
 // held is the verdict by itself, on an idle machine. A run without an answer has no times: the others may meet the
 // bound, but do not exclude it.
 func (b bound) held(all []figures, confidence float64) judged {
-	if b.figure == "failures" {
-		return b.ofFailures(totalOf(all), confidence)
+	if b.counts() {
+		return b.counted(totalOf(all), confidence)
 	}
 	var values []float64
 	for i, x := range all {
@@ -331,7 +313,7 @@ func (b bound) unknown(why string) judged {
 // unit is that of the figure.
 func (b bound) unit() string {
 	switch b.figure {
-	case "failures":
+	case "failures", "retries":
 		return "1"
 	case "rate":
 		return "1/s"
@@ -352,37 +334,6 @@ func (b bound) fact(v float64, why string) judged {
 	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), Verdict: stat.Contradicted, Why: why, p: math.NaN()}
 	if b.met(v) {
 		j.Verdict = stat.Confirmed
-	}
-	return j
-}
-
-// ofFailures judges failures: their number is a fact, and so is that none or all failed; of a share the exact interval
-// over all requests decides.
-func (b bound) ofFailures(t total, confidence float64) judged {
-	why := fmt.Sprintf("%d of %d requests failed", t.failed, t.sent)
-	share := stat.Share{Hits: t.failed, N: t.sent}
-	switch {
-	case t.sent == 0:
-		return b.unknown("no request was sent")
-	case b.of != "share":
-		return b.fact(float64(t.failed), why)
-	case b.at <= 0 || b.at >= 1:
-		return b.fact(share.Of(), why)
-	}
-	lo, hi := share.Interval(confidence)
-	above, below := share.Beyond(b.at)
-	v := share.Of()
-	j := judged{Condition: b.text, Value: &v, Unit: b.unit(), CI: []float64{lo, hi},
-		Method: "exact binomial interval over all requests", p: min(above, below),
-		Why: fmt.Sprintf("%s (%s to %s)", why, report.RoughPercent(lo), report.RoughPercent(hi))}
-	switch {
-	case j.p >= 1-confidence:
-		j.Verdict = stat.Undecided
-		j.Why += ": the interval contains the bound; more requests would decide"
-	case (above < below) != b.less:
-		j.Verdict = stat.Confirmed
-	default:
-		j.Verdict = stat.Contradicted
 	}
 	return j
 }
@@ -459,7 +410,7 @@ func (j judged) String() string {
 	word := map[stat.Verdict]string{stat.Confirmed: "met", stat.Contradicted: "not met",
 		stat.Undecided: "undecided"}[j.Verdict]
 	text := fmt.Sprintf("%s: %s", j.Condition, word)
-	if j.Unit != "1" { // how many requests failed, and its interval, stand in why
+	if j.Unit != "1" { // how many requests, and the interval, stand in why
 		text += j.figure()
 	}
 	if j.Why != "" {

@@ -13,7 +13,7 @@ import (
 // decidable refuses a condition that one run cannot decide, and one on a percentile that no run has enough requests
 // for. Of random arrivals one run in 1000 may have too few: a single one leaves the condition undecided.
 func (p *probe) decidable(b bound) error {
-	if p.runs == 1 && b.figure != "failures" && b.of != "max" {
+	if p.runs == 1 && !b.counts() && b.of != "max" {
 		return fmt.Errorf("%q: it is judged by its interval over the runs, and one run has none; write --runs 6 "+
 			"or more", b.text)
 	}

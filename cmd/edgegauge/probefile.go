@@ -60,6 +60,7 @@ type probeRun struct {
 	Requests     int      `json:"requests"` // 0: an earlier edgegauge wrote it
 	Failures     int      `json:"failures"`
 	Late         *int     `json:"failures_late"` // without an answer in time; null: an earlier edgegauge wrote it
+	Repetitions  *int     `json:"repetitions"`   // requests sent again; null: likewise
 	RTT          *within  `json:"rtt"`
 	ResponseTime *within  `json:"response_time"`
 	RequestBody  float64  `json:"request_body"`
@@ -185,6 +186,9 @@ func (p probeReport) possible() bool {
 		if r.Late != nil && !counts(*r.Late, r.Failures) || r.RTT != nil && r.Requests > 0 && r.Failures == r.Requests {
 			return false
 		}
+		if r.Repetitions != nil && *r.Repetitions < 0 {
+			return false
+		}
 		if !counts(r.Failures, r.Requests) || (r.RTT == nil) != (r.ResponseTime == nil) ||
 			(r.RTT == nil) != (r.ResponseBody == nil) {
 			return false
@@ -194,7 +198,7 @@ func (p probeReport) possible() bool {
 		p.Runs != 0 && p.Runs != len(p.PerRun)) {
 		return false
 	}
-	return counts(p.Failures, p.Requests) && 0 <= p.Confidence && p.Confidence < 1
+	return counts(p.Failures, p.Requests) && p.Repetitions >= 0 && 0 <= p.Confidence && p.Confidence < 1
 }
 
 // possible reports whether these may be the figures of so many answers; 0: nobody knows of how many.
@@ -244,9 +248,22 @@ func (p probeReport) failures() []stat.Share {
 	return out
 }
 
-// attempts are the requests of each run that failed, and how long the driver waited for a CPU, in the words of advise.
+// repeated are the requests that the driver sent again, as failures.
+func (p probeReport) repeated() []stat.Share {
+	out := make([]stat.Share, 0, len(p.PerRun))
+	for _, r := range p.PerRun {
+		if r.Repetitions == nil || r.Requests == 0 {
+			return []stat.Share{{Hits: min(p.Repetitions, p.Requests), N: p.Requests}}
+		}
+		out = append(out, stat.Share{Hits: min(*r.Repetitions, r.Requests), N: r.Requests})
+	}
+	return out
+}
+
+// attempts are the requests of each run that failed or were sent again, and how long the driver waited for a CPU, in the
+// words of advise.
 func (p probeReport) attempts() advise.Attempts {
-	a := advise.Attempts{Failed: p.failures()}
+	a := advise.Attempts{Failed: p.failures(), Repeated: p.repeated()}
 	var waits []float64
 	late := []int{}
 	for _, r := range p.PerRun {
@@ -324,7 +341,9 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 	}
 	var failed []advise.Failures
 	if !f.lost {
-		failed = append(failed, advise.JudgeFailures(old.attempts(), new.attempts(), f.confidence))
+		a, b := old.attempts(), new.attempts()
+		failed = append(failed, advise.JudgeFailures(a, b, f.confidence))
+		failed = append(failed, advise.JudgeSentAgain(a, b, f.confidence)...)
 	}
 	if new.answered() == 0 {
 		out.Failed = failed

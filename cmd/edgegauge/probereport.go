@@ -175,8 +175,8 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 		Verdict: string(verdictOf(judgements))}
 	for _, x := range all {
 		length := x.length().Seconds()
-		r := probeRun{Requests: x.sent, Failures: x.failed, Late: &x.late, RTT: withinOf(x.rtt, x.failed),
-			ResponseTime: withinOf(x.response, x.failed), Answers: x.rate(), Length: &length,
+		r := probeRun{Requests: x.sent, Failures: x.failed, Late: &x.late, Repetitions: &x.quality.Repetitions,
+			RTT: withinOf(x.rtt, x.failed), ResponseTime: withinOf(x.response, x.failed), Answers: x.rate(), Length: &length,
 			RequestBody: float64(x.out) / float64(max(1, x.sent))}
 		r.Waiting, _ = x.starved()
 		if x.queue != nil {
@@ -422,7 +422,7 @@ func (t total) warnings() []string {
 		out = append(out, report.SurplusAnswers(t.surplus, t.sent))
 	}
 	if closed := t.reconnects - t.surplus; float64(closed) > closedFrom*float64(t.sent) {
-		kept, why := report.Reconnected(float64(closed), float64(t.failed), float64(t.sent), t.coap)
+		kept, why := report.Reconnected(float64(closed), float64(t.failed+t.repetitions), float64(t.sent), t.coap)
 		do := ""
 		if !kept {
 			do = "; let the server keep connections, or probe with --connection per-request"

@@ -7,7 +7,8 @@ import (
 	"edgegauge.example/edgegauge/internal/stat"
 )
 
-// Failures set the failed requests of the new results against those of the old.
+// Failures set the failed requests of the new results against those of the old, or those that the client sent again
+// since their connection broke: the service did not answer the first attempt.
 type Failures struct {
 	Treatment string     // empty: of a probe, or of the only one
 	Levels    []string   // of it; nil: of a probe
@@ -20,6 +21,7 @@ type Failures struct {
 	Test    string
 	// Together says that they are of so many treatments, of which none may show what all do; 0: of one.
 	Together int
+	Again    bool // they were sent again
 
 	trials bool // they are of trials, not of runs of a probe
 	starve bool // programs waited for a CPU
@@ -35,7 +37,12 @@ const leastRuns = 4
 // one run may fail together, as in an outage, so runs are the units: a permutation test. Fewer than leastRuns have no
 // permutation that decides, and are judged as trials are; one run shows no spread.
 func JudgeFailures(old, new Attempts, confidence float64) Failures {
-	f := Failures{Old: stat.Pooled(old.Failed), New: stat.Pooled(new.Failed), Test: "Welch's t of the runs' shares"}
+	return judgeProbes(old, new, false, confidence)
+}
+
+func judgeProbes(old, new Attempts, again bool, confidence float64) Failures {
+	f := Failures{Old: stat.Pooled(old.Failed), New: stat.Pooled(new.Failed), Test: "Welch's t of the runs' shares",
+		Again: again}
 	above := welchAbove
 	if len(old.Failed) >= leastRuns && len(new.Failed) >= leastRuns {
 		f.Test, above = "permutation of runs", func(new, old []stat.Share) (float64, bool) {
@@ -46,11 +53,31 @@ func JudgeFailures(old, new Attempts, confidence float64) Failures {
 	return judgeFailures([]Failures{f}, each, above, confidence)[0]
 }
 
+// JudgeSentAgain is JudgeFailures of the requests that were sent again; nil: there were none, or nobody knows.
+func JudgeSentAgain(old, new Attempts, confidence float64) []Failures {
+	f := judgeProbes(old.SentAgain(), new.SentAgain(), true, confidence)
+	if f.Old.N == 0 || f.New.N == 0 || f.Old.Hits+f.New.Hits == 0 {
+		return nil
+	}
+	return []Failures{f}
+}
+
 // FailuresOfTrials judges whether a larger share of the requests of a treatment failed than before, floors aside, where
 // some failed. Requests of a trial may fail together, so trials are what counts, a share each (Welch's t, as
 // stat.MeansBeyond has it), Holm over the treatments. Behind them stand all treatments together, where these tell more
-// than chance.
+// than chance. The same follows of the requests that were sent again, with an error of their own.
 func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
+	again := func(all []Attempts) (out []Attempts) {
+		for _, a := range all {
+			out = append(out, a.SentAgain())
+		}
+		return out
+	}
+	return append(failuresOfTrials(old, new, false, confidence), failuresOfTrials(again(old), again(new), true,
+		confidence)...)
+}
+
+func failuresOfTrials(old, new []Attempts, again bool, confidence float64) []Failures {
 	var out []Failures
 	var before, now, allBefore, allNow []Attempts
 	for _, b := range new {
@@ -60,7 +87,7 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 		}
 		a := old[i]
 		f := Failures{Treatment: b.Name, Levels: b.Levels, Old: stat.Pooled(a.Failed), New: stat.Pooled(b.Failed),
-			trials: true, Test: "Welch's t of the trials' shares"}
+			trials: true, Test: "Welch's t of the trials' shares", Again: again}
 		if f.Old.N == 0 || f.New.N == 0 {
 			continue
 		}
@@ -71,6 +98,7 @@ func FailuresOfTrials(old, new []Attempts, confidence float64) []Failures {
 	}
 	n := len(out)
 	if f, ok := failuresTogether(allBefore, allNow); ok {
+		f.Again = again
 		out = append(out, f)
 	}
 	each := func(i int) (old, new []Attempts) {
@@ -129,7 +157,7 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above a
 		f.Verdict, f.P = stat.Contradicted, p[0][i]
 		rose, byExact := f.New.Of() > f.Old.Of(), exact[0][i]
 		switch {
-		case rose && f.New.Hits == f.New.N && (!f.trials || p[1][i] < alpha):
+		case rose && f.Silent() && (!f.trials || p[1][i] < alpha):
 			f.Verdict = stat.Confirmed
 		case !(p[1][i] < alpha):
 		case p[2][i] < alpha && p[3][i] < alpha:
@@ -219,6 +247,25 @@ func (f Failures) Word() string {
 // Rose reports whether a larger share failed than before, by chance or not.
 func (f Failures) Rose() bool { return f.Test != "" }
 
+// Silent reports whether no request is answered any more.
+func (f Failures) Silent() bool { return !f.Again && f.New.Hits == f.New.N }
+
+// Kind names what rose: failed as a caller calls requests that failed, or those that were sent again.
+func (f Failures) Kind(failed string) string {
+	if f.Again {
+		return "requests sent again"
+	}
+	return failed
+}
+
+// Did says what the requests did, as in "2 of 3 requests failed".
+func (f Failures) Did() string {
+	if f.Again {
+		return "were sent again"
+	}
+	return "failed"
+}
+
 // Units are what the shares are of: runs or trials.
 func (f Failures) Units() string {
 	if f.trials {
@@ -249,16 +296,16 @@ func (f Failures) Open() string {
 
 // String says what failed, before and now, and how sure that is a change.
 func (f Failures) String() string {
-	text := fmt.Sprintf("%s failed, %s before", shareWords(f.New), shareWords(f.Old))
+	text := fmt.Sprintf("%s %s, %s before", shareWords(f.New), f.Did(), shareWords(f.Old))
 	if f.Treatment != "" {
 		text = f.Treatment + ": " + text
 	}
 	switch {
 	case !f.Rose():
 		return text
-	case f.New.Hits == f.New.N && f.Verdict == stat.Confirmed:
+	case f.Silent() && f.Verdict == stat.Confirmed:
 		return text + ": no request is answered any more"
-	case f.fell && f.Old.Hits == f.Old.N && f.Verdict == stat.Confirmed:
+	case f.fell && !f.Again && f.Old.Hits == f.Old.N && f.Verdict == stat.Confirmed:
 		return text + ": no request was answered then"
 	}
 	means := "chance may explain it"
@@ -270,7 +317,11 @@ func (f Failures) String() string {
 	case f.Verdict == stat.Undecided && f.waits:
 		means = "chance does not explain it, but " + f.Open()
 	case f.Verdict == stat.Undecided:
-		means = "chance does not explain it if requests fail independently, but " + f.Open()
+		do := "fail"
+		if f.Again {
+			do = "are sent again"
+		}
+		means = "chance does not explain it if requests " + do + " independently, but " + f.Open()
 	}
 	return fmt.Sprintf("%s: %s (p %.2g, %s)", text, means, f.P, f.Test)
 }

@@ -268,6 +268,7 @@ type Attempts struct {
 	Unrun           int          // of those planned, trials that were never run, as where a run was interrupted
 	Failed          []stat.Share // of the requests of each valid trial
 	Late            []int        // of those that failed, the ones that had no answer in time; nil: nobody knows
+	Repeated        []stat.Share // as Failed, those that the client sent again; nil: nobody knows
 	Recovered       [2]int       // trials whose devices recovered, of those with an outage
 	Waiting         float64      // as Series.Waiting, of the side that waited longer
 	Faults          Faults
@@ -280,6 +281,13 @@ func (a Attempts) With(b Attempts) Attempts {
 	if a.Late = slices.Concat(a.Late, b.Late); !known {
 		a.Late = nil
 	}
+	return a
+}
+
+// SentAgain has the requests that the client sent again in place of those that failed. None was late: a connection that
+// is closed or reset is the server's own, as with those that failed.
+func (a Attempts) SentAgain() Attempts {
+	a.Failed, a.Late = a.Repeated, make([]int, len(a.Repeated))
 	return a
 }
 

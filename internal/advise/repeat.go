@@ -86,8 +86,8 @@ func ofAllIfFailed(a, b Series) string {
 	return "mean"
 }
 
-// FailuresDiffer are the treatments of which a larger share of the requests failed in one of two results than in the
-// other, beyond chance or perhaps so: old is what was kept.
+// FailuresDiffer are the treatments of which a larger share of the requests failed, or was sent again, in one of two
+// results than in the other, beyond chance or perhaps so: old is what was kept.
 func FailuresDiffer(old, new []Attempts, confidence float64) []Failures {
 	var out []Failures
 	for _, f := range FailuresOfTrials(old, new, confidence) {
@@ -246,8 +246,8 @@ func Held(all []Repeated) (held, of int) {
 	return held, of
 }
 
-// Agreement is that of the whole: it differs if any figure or ratio does, or another share of the requests failed, and
-// agrees if all do, each was measured again, and no trial was lost.
+// Agreement is that of the whole: it differs if any figure or ratio does, or another share of the requests failed or
+// was sent again, and agrees if all do, each was measured again, and no trial was lost.
 func (r Repetition) Agreement() Agreement {
 	all := slices.Concat(r.Figures, r.Ratios)
 	failed := func(f Failures) bool { return f.Verdict == stat.Confirmed }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,9 +28,9 @@ const (
 
 var errNoHost = errors.New("no host; write it behind ://, as in http://host:8080/path")
 
-// resolve finds the address of a host: a literal, or one look-up. family is
-// "", "4" or "6".
-func resolve(ctx context.Context, host string, port uint16, family string) (netip.AddrPort, error) {
+// resolve finds the address of a host: a literal, or one look-up. Of several addresses it is the first at which
+// somebody listens, as other clients have it. family is "", "4" or "6".
+func resolve(ctx context.Context, host string, port uint16, family string, overTCP bool) (netip.AddrPort, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if family != "" && (family == "4") != addr.Unmap().Is4() {
 			return netip.AddrPort{}, fmt.Errorf("%s is not an IPv%s address; write one, or remove the IP version", host, family)
@@ -46,8 +48,59 @@ func resolve(ctx context.Context, host string, port uint16, family string) (neti
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("the address of %s was not found: %w", host, err)
 	}
-	return netip.AddrPortFrom(addrs[0].Unmap(), port), nil
+	var all []netip.AddrPort
+	for _, a := range addrs {
+		if at := netip.AddrPortFrom(a.Unmap(), port); !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	if len(all) > 1 { // somebody who listens at the only one is not troubled
+		for _, at := range all {
+			within, cancel := context.WithTimeout(ctx, connects)
+			err := Listens(within, at, overTCP)
+			cancel()
+			if err == nil {
+				return at, nil
+			}
+		}
+	}
+	return all[0], nil
 }
+
+// connects is how long somebody who listens at one of several addresses may take to say so.
+const connects = time.Second
+
+// Listens says why nothing can be asked at an address, as far as that is known
+// without asking: over UDP only a host that refuses says so.
+func Listens(ctx context.Context, at netip.AddrPort, tcp bool) error {
+	var d net.Dialer
+	network := "udp"
+	if tcp {
+		network = "tcp"
+	}
+	c, err := d.DialContext(ctx, network, at.String())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if tcp {
+		return nil
+	}
+	// An empty confirmable message is CoAP's ping (RFC 7252, section 4.3). To any
+	// other protocol, QUIC and DTLS too, it is a datagram to be ignored.
+	_, err = c.Write([]byte{0x40, 0, 0xed, 0x9e})
+	if err == nil {
+		c.SetReadDeadline(time.Now().Add(refusal))
+		_, err = c.Read(make([]byte, 64))
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// refusal is how long a host may take to refuse a datagram.
+const refusal = 300 * time.Millisecond
 
 // sockaddr is a as the kernel takes it.
 func sockaddr(a netip.AddrPort) (int, unix.Sockaddr) {

@@ -136,7 +136,8 @@ func (s Spec) Address() (address string, tcp bool, err error) {
 	return net.JoinHostPort(t.name, strconv.Itoa(int(port))), t.overTCP, nil
 }
 
-// Resolve is the address to which requests would go: that of the URL's host in the wanted version of IP.
+// Resolve is the address to which requests would go: that of the URL's host in the wanted version of IP, the first at
+// which somebody listens.
 func (s Spec) Resolve(ctx context.Context) (netip.AddrPort, error) {
 	t, err := s.check(ctx)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s Spec) check(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.addr, err = resolve(ctx, t.name, port, t.Family); err != nil {
+	if t.addr, err = resolve(ctx, t.name, port, t.Family, t.overTCP); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	return t, nil

@@ -10,21 +10,27 @@ import (
 	"edgegauge.example/edgegauge/internal/store"
 )
 
-// countFailed counts the requests of the trials, and those that failed.
+// countFailed counts the requests of the trials, those that failed, and those that the client sent again.
 func (r *Report) countFailed(s *store.Store) error {
-	recorded, err := s.Qualities("requests", "failures")
+	recorded, err := s.Qualities("requests", "failures", "repetitions")
 	if err != nil {
 		return err
 	}
 	for i, t := range r.valid() {
 		var x stat.Share
+		again := 0
 		for _, q := range recorded[store.AttemptID{Trial: t.ID, Attempt: t.Attempt}] {
-			if q.Key == "failures" {
+			switch q.Key {
+			case "failures":
 				x.Hits = int(q.Value)
-			} else {
+			case "repetitions":
+				again = int(q.Value)
+			default:
 				x.N = int(q.Value)
 			}
 		}
+		repeated := stat.Share{Hits: min(again, x.N), N: x.N}
+		r.Treatments[i].repeated = append(r.Treatments[i].repeated, repeated)
 		r.Treatments[i].failed = append(r.Treatments[i].failed, x)
 		r.Treatments[i].trials = append(r.Treatments[i].trials, t.ID)
 		if x.Hits > 0 {

@@ -23,7 +23,7 @@ func (c Compared) annotations() []string {
 		say(l.Verdict(), l.Kind()+": "+l.String())
 	}
 	for _, f := range c.Failed {
-		say(f.Verdict, "failures: "+f.String())
+		say(f.Verdict, f.Kind("failures")+": "+f.String())
 	}
 	for _, o := range c.Outcomes {
 		say(o.Verdict, o.Condition.Text+": "+sentence(o.Contrast))
@@ -60,7 +60,7 @@ func (c Compared) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "- the new results lack, so not compared: %s\n", markdownText(list(c.Gone, mostNames)))
 	}
 	for _, f := range c.failures() {
-		fmt.Fprintf(&b, "- failures: %s\n", markdownText(f.String()))
+		fmt.Fprintf(&b, "- %s: %s\n", f.Kind("failures"), markdownText(f.String()))
 	}
 	if of := c.OfAnswered(); of != "" {
 		fmt.Fprintf(&b, "- %s\n", markdownText(of))

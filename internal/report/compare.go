@@ -175,9 +175,9 @@ func (c Compared) failures() []advise.Failures {
 	return slices.DeleteFunc(slices.Clone(c.Failed), func(f advise.Failures) bool { return f.New.Hits+f.Old.Hits == 0 })
 }
 
-// failedWords say which share of the requests failed.
+// failedWords say which share of the requests failed, or was sent again.
 func failedWords(f advise.Failures) string {
-	text := fmt.Sprintf("%.3g %% of requests failed, %.3g %% before", 100*f.New.Of(), 100*f.Old.Of())
+	text := fmt.Sprintf("%.3g %% of requests %s, %.3g %% before", 100*f.New.Of(), f.Did(), 100*f.Old.Of())
 	if f.Treatment != "" {
 		text += ", of " + f.Treatment
 	}
@@ -233,7 +233,7 @@ func (c Compared) Text(w io.Writer) error {
 		wrap(&b, "! "+l.Kind()+": "+l.String(), "  ")
 	}
 	for _, f := range c.failures() {
-		wrap(&b, "! failures: "+f.String(), "  ")
+		wrap(&b, "! "+f.Kind("failures")+": "+f.String(), "  ")
 	}
 	c.conditions(&b)
 	c.table(&b)

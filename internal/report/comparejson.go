@@ -84,18 +84,24 @@ func (c Compared) JSON(w io.Writer) error {
 		Attempts    []attempts `json:"failed_attempts,omitempty"`
 		Failures    *failures  `json:"failures,omitempty"`    // of two probes
 		Failed      []failures `json:"failures_of,omitempty"` // each treatment of results
+		Repeated    *failures  `json:"repetitions,omitempty"` // requests sent again, likewise
+		RepeatedOf  []failures `json:"repetitions_of,omitempty"`
 		Warnings    []string   `json:"warnings"`
 		Cure        string     `json:"to_decide,omitempty"`
 	}{1, c.Old, c.New, c.Paired, c.Base, verdictWord(c.Comparison.Verdict()), c.Confidence, c.Margin, []outcome{},
 		[]contrast{}, orEmpty(c.OnlyOld), orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.Differences), []string{}, nil, nil,
-		nil, orEmpty(c.Warnings), c.Cure}
+		nil, nil, nil, orEmpty(c.Warnings), c.Cure}
 	for _, f := range c.Failed {
 		x := failures{f.Treatment, [2]int{f.Old.Hits, f.Old.N}, [2]int{f.New.Hits, f.New.N}, f.P, f.Test,
 			f.Word(), f.Together}
+		one, each := &out.Failures, &out.Failed
+		if f.Again {
+			one, each = &out.Repeated, &out.RepeatedOf
+		}
 		if f.Units() == "runs" {
-			out.Failures = &x
+			*one = &x
 		} else {
-			out.Failed = append(out.Failed, x)
+			*each = append(*each, x)
 		}
 	}
 	for _, l := range c.Lost {

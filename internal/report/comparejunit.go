@@ -62,7 +62,8 @@ func (c Compared) JUnit(w io.Writer) error {
 		s.Cases = append(s.Cases, k)
 	}
 	for _, f := range c.failures() {
-		k := junitCase{Class: "failures", Name: strings.TrimSpace("requests that failed " + f.Treatment), Out: f.String()}
+		k := junitCase{Class: f.Kind("failures"), Out: f.String(),
+			Name: strings.TrimSpace("requests that " + f.Did() + " " + f.Treatment)}
 		switch {
 		case f.Verdict == stat.Confirmed:
 			k.Failure = &junitText{f.String()}

@@ -228,7 +228,8 @@ func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
 	return history.CannotTell
 }
 
-// failing are the treatments of which the new version fails a larger share of the requests, by their levels.
+// failing are the treatments of which the new version fails a larger share of the requests, or has more of them sent
+// again, by their levels: what is the surest.
 func (p *Past) failing(r *Report) map[string]advise.Failures {
 	const confidence = 0.95 // as that of what dismisses a suspect
 	out := map[string]advise.Failures{}
@@ -238,13 +239,14 @@ func (p *Past) failing(r *Report) map[string]advise.Failures {
 		if f.Verdict == stat.Contradicted {
 			continue
 		}
-		p.Doubts = append(p.Doubts, "failed requests: "+f.String())
+		p.Doubts = append(p.Doubts, f.Kind("failed requests")+": "+f.String())
 		for _, of := range all { // that of several treatments is of each that has a part in it
 			key := placeKey(of.Levels)
 			has := out[key]
-			mine := f.Together > 0 && of.Rose() && (has.Verdict == "" || f.Verdict == stat.Confirmed &&
-				(has.Verdict != stat.Confirmed || f.P < has.P))
-			if of.Together == 0 && (mine || slices.Equal(of.Levels, f.Levels)) {
+			mine := f.Together > 0 && of.Rose() || slices.Equal(of.Levels, f.Levels)
+			worse := has.Verdict == "" || f.Verdict == stat.Confirmed && (has.Verdict != stat.Confirmed || f.Silent() ||
+				f.P < has.P && !has.Silent())
+			if of.Together == 0 && of.Again == f.Again && mine && worse {
 				out[key] = f
 			}
 		}
@@ -259,7 +261,7 @@ func withFailures(v history.Verdict, f advise.Failures, level float64) history.V
 	switch {
 	case f.Verdict == "" || v == history.Worse:
 		return v
-	case f.Verdict == stat.Confirmed && (f.P < level || f.New.Hits == f.New.N):
+	case f.Verdict == stat.Confirmed && (f.P < level || f.Silent()):
 		return history.Worse
 	}
 	return history.CannotTell

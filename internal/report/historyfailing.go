@@ -15,39 +15,51 @@ import (
 // asks as many times.
 const failingAt = 0.001
 
-// failing says of which treatments of a run more requests failed than of the run before it, beyond chance: a figure of
-// answered requests does not tell.
-func (h History) failing(run int) []string {
+// failing says of which treatments of a run more requests failed, or were sent again, than of the run before it, beyond
+// chance: a figure of answered requests does not tell.
+func (h History) failing(run int) (failed, again []string) {
 	if run == 0 {
-		return nil
+		return nil, nil
 	}
-	var out []string
 	for _, f := range advise.FailuresOfTrials(h.Runs[run-1].requests, h.Runs[run].requests, 1-failingAt) {
-		if f.Verdict == stat.Confirmed {
-			out = append(out, f.String())
+		switch {
+		case f.Verdict != stat.Confirmed:
+		case f.Again:
+			again = append(again, f.String())
+		default:
+			failed = append(failed, f.String())
 		}
 	}
-	return out
+	return failed, again
 }
+
+// The kinds of what begins.
+const (
+	failedRequests = "failed requests"
+	sentAgain      = "requests sent again"
+	failedAttempts = "failed attempts"
+)
 
 // A Beginning is where something began to fail, of all treatments together: small or rare as it may be in each run.
 type Beginning struct {
 	history.Rise
-	Kind string // failed requests, failed attempts
+	Kind string
 	Says string
 }
 
-// beginnings are where requests and attempts began to fail more often than before.
+// beginnings are where requests and attempts began to fail more often than before, or requests to be sent again.
 func (h History) beginnings() []Beginning {
 	treatments := h.treatments()
-	requests := func(from, to int) [][]history.Count {
-		out := make([][]history.Count, to-from)
-		for _, like := range treatments {
-			for i, c := range requestsOf(h.Runs[from:to], like) {
-				out[i] = append(out[i], c)
+	requests := func(of func(advise.Attempts) advise.Attempts) func(from, to int) [][]history.Count {
+		return func(from, to int) [][]history.Count {
+			out := make([][]history.Count, to-from)
+			for _, like := range treatments {
+				for i, c := range requestsOf(h.Runs[from:to], like, of) {
+					out[i] = append(out[i], c)
+				}
 			}
+			return out
 		}
-		return out
 	}
 	attempts := func(from, to int) (out [][]history.Count) {
 		for _, p := range h.Runs[from:to] {
@@ -57,14 +69,20 @@ func (h History) beginnings() []Beginning {
 	}
 	anew := func(run int) bool { return run > 0 && !slices.Equal(h.Runs[run].machine(), h.Runs[run-1].machine()) }
 	var out []Beginning
-	for _, x := range history.Rises(len(h.Runs), requests, anew) {
-		a, b := h.requests(x.Base, x.From), h.requests(x.From, x.To)
-		out = append(out, Beginning{x, "failed requests", fmt.Sprintf("from %s on, more requests fail: %s up to %s, %s "+
-			"before%s: chance does not explain it (p %.2g over all points and looks, by trials)", h.Runs[x.From].Dir,
-			failedOf(b), h.Runs[x.To-1].Dir, failedOf(a), h.until(x), x.P)})
+	for _, kind := range []struct {
+		name, do string
+		of       func(advise.Attempts) advise.Attempts
+	}{{failedRequests, "fail", func(a advise.Attempts) advise.Attempts { return a }},
+		{sentAgain, "are sent again", advise.Attempts.SentAgain}} {
+		for _, x := range history.Rises(len(h.Runs), requests(kind.of), anew) {
+			a, b := h.requests(x.Base, x.From, kind.of), h.requests(x.From, x.To, kind.of)
+			out = append(out, Beginning{x, kind.name, fmt.Sprintf("from %s on, more requests %s: %s up to %s, %s before%s: "+
+				"chance does not explain it (p %.2g over all points and looks, by trials)", h.Runs[x.From].Dir, kind.do,
+				failedOf(b), h.Runs[x.To-1].Dir, failedOf(a), h.until(x), x.P)})
+		}
 	}
 	for _, x := range history.Rises(len(h.Runs), attempts, anew) {
-		out = append(out, Beginning{x, "failed attempts", fmt.Sprintf("from %s on, attempts fail in more trials: in %d of "+
+		out = append(out, Beginning{x, failedAttempts, fmt.Sprintf("from %s on, attempts fail in more trials: in %d of "+
 			"%s up to %s, in %d of %d before%s: chance does not explain it (p %.2g over all points and looks, by trials)",
 			h.Runs[x.From].Dir, x.Since.Hits, plural.Count(x.Since.N, "trial"), h.Runs[x.To-1].Dir, x.Before.Hits, x.Before.N,
 			h.until(x), x.P)})
@@ -87,7 +105,7 @@ func (h History) Began() []Beginning { return h.began }
 
 // beginning is a Beginning for programs.
 type beginning struct {
-	Kind string      `json:"kind"` // failed requests, failed attempts
+	Kind string      `json:"kind"`
 	From int         `json:"from"` // place in runs
 	Sure int         `json:"sure"` // the first run at which it is
 	End  int         `json:"end"`  // the run from which on it is less again; the number of runs: none
@@ -123,11 +141,11 @@ func (p Past) of(like advise.Attempts) advise.Attempts {
 	return advise.Attempts{}
 }
 
-// requestsOf counts the trials of a treatment in which more requests failed than usual, by run.
-func requestsOf(runs []Past, like advise.Attempts) []history.Count {
+// requestsOf counts the trials of a treatment in which more requests failed, as of has them, than usual, by run.
+func requestsOf(runs []Past, like advise.Attempts, of func(advise.Attempts) advise.Attempts) []history.Count {
 	shares, late, waited := make([][]stat.Share, len(runs)), make([][]int, len(runs)), make([]bool, len(runs))
 	for i, p := range runs {
-		a := p.of(like)
+		a := of(p.of(like))
 		shares[i], late[i], waited[i] = a.Failed, a.Late, a.Waited()
 	}
 	return history.Failing(shares, late, waited)
@@ -146,13 +164,13 @@ func (p Past) attemptsOf(treatments []advise.Attempts) (out []history.Count) {
 	return out
 }
 
-// requests are those of some runs that failed, floors aside.
-func (h History) requests(from, to int) stat.Share {
+// requests are those of some runs that failed, as of has them, floors aside.
+func (h History) requests(from, to int, of func(advise.Attempts) advise.Attempts) stat.Share {
 	var all []stat.Share
 	for _, p := range h.Runs[from:to] {
 		for _, a := range p.requests {
 			if !a.Floor {
-				all = append(all, a.Failed...)
+				all = append(all, of(a).Failed...)
 			}
 		}
 	}
@@ -167,10 +185,10 @@ func (p Past) machine() []string {
 	return p.Figures[0].Machine
 }
 
-// nowFailing says in the first sentence what began to fail and still does; empty: nothing.
+// nowFailing says in the first sentence what began to fail, or to be sent again, and still does; empty: nothing.
 func (h History) nowFailing() (text string) {
-	for _, kind := range []struct{ of, words string }{{"failed requests", "more requests fail"},
-		{"failed attempts", "more attempts fail"}} {
+	for _, kind := range []struct{ of, words string }{{failedRequests, "more requests fail"},
+		{sentAgain, "more requests are sent again"}, {failedAttempts, "more attempts fail"}} {
 		for _, x := range h.began {
 			if x.Kind == kind.of && x.End == len(h.Runs) {
 				text += fmt.Sprintf("; %s from %s on", kind.words, h.Labels[x.From])

@@ -228,8 +228,12 @@ func (h History) Text(w io.Writer) error {
 		for _, text := range p.Attempts {
 			wrap(&b, "! failed attempts: "+p.Dir+": "+text, "  ")
 		}
-		for _, text := range h.failing(i) {
-			wrap(&b, "! failed requests: "+p.Dir+": "+text, "  ")
+		failed, again := h.failing(i)
+		for _, text := range failed {
+			wrap(&b, "! "+failedRequests+": "+p.Dir+": "+text, "  ")
+		}
+		for _, text := range again {
+			wrap(&b, "! "+sentAgain+": "+p.Dir+": "+text, "  ")
 		}
 	}
 	for _, text := range h.LeftOut {
@@ -385,6 +389,7 @@ func (h History) JSON(w io.Writer) error {
 		Commits  []string `json:"commits"`
 		Attempts []string `json:"failed_attempts,omitempty"`
 		Failing  []string `json:"more_requests_failed,omitempty"`
+		Again    []string `json:"more_requests_sent_again,omitempty"`
 	}
 	type point struct {
 		Run    int           `json:"run"` // place in runs, from 0
@@ -445,8 +450,9 @@ func (h History) JSON(w io.Writer) error {
 		Began []beginning `json:"began,omitempty"`
 	}{1, h.Study, h.By, h.answer(), history.Confidence, []run{}, []series{}, orEmpty(h.LeftOut), h.beganJSON()}
 	for i, p := range h.Runs {
+		failed, again := h.failing(i)
 		out.Runs = append(out.Runs, run{p.Dir, h.Labels[i], p.Began.Format("2006-01-02T15:04:05.999999999Z07:00"),
-			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts, h.failing(i)})
+			orEmpty(p.Versions), orEmpty(p.Commits), p.Attempts, failed, again})
 	}
 	suspicions := h.Suspicions()
 	for _, j := range h.Series {

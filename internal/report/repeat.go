@@ -127,7 +127,7 @@ func (c Repeated) Text(w io.Writer) error {
 		if f.Verdict == stat.Confirmed {
 			not = "so the whole differs"
 		}
-		wrap(&b, "! failed requests: "+f.String()+"; "+not, "  ")
+		wrap(&b, "! "+f.Kind("failed requests")+": "+f.String()+"; "+not, "  ")
 	}
 	if len(c.Gone) > 0 {
 		wrap(&b, "! not measured again, so the whole does not agree: "+list(c.Gone, mostNames), "  ")
@@ -315,9 +315,13 @@ func (c Repeated) JSON(w io.Writer) error {
 		n, of := advise.Held(all)
 		return [2]int{n, of}
 	}
-	failed := []string{}
+	failed, repeated := []string{}, []string{}
 	for _, f := range c.Failed {
-		failed = append(failed, f.String())
+		if f.Again {
+			repeated = append(repeated, f.String())
+		} else {
+			failed = append(failed, f.String())
+		}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -336,11 +340,12 @@ func (c Repeated) JSON(w io.Writer) error {
 		RatiosHeld  [2]int           `json:"ratios_held"`
 		OnlyKept    []string         `json:"only_kept"`
 		OnlyAgain   []string         `json:"only_again"`
-		Gone        []string         `json:"not_measured_again"` // figures of treatments that were
-		NoRatio     []string         `json:"no_ratio"`           // of two treatments: a value is not above 0
-		Failed      []string         `json:"failed_requests"`    // of treatments, of which more or less failed than before
+		Gone        []string         `json:"not_measured_again"`  // figures of treatments that were
+		NoRatio     []string         `json:"no_ratio"`            // of two treatments: a value is not above 0
+		Failed      []string         `json:"failed_requests"`     // of treatments, of which more or less failed than before
+		Repeated    []string         `json:"requests_sent_again"` // likewise
 		Warnings    []string         `json:"warnings"`
 	}{c.Like, c.Agreement(), c.Confidence, c.Margin, c.Tests, orEmpty(slices.Concat(c.Programs, c.Differences)), c.Fewer,
 		c.Drawn, figures(c.Figures), figures(c.Ratios), held(c.Figures), held(c.Ratios), orEmpty(c.OnlyOld),
-		orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.NoRatio), failed, orEmpty(c.Warnings)})
+		orEmpty(c.OnlyNew), orEmpty(c.Gone), orEmpty(c.NoRatio), failed, repeated, orEmpty(c.Warnings)})
 }

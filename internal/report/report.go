@@ -82,6 +82,7 @@ type Treatment struct {
 	unrun     int // of the trials planned: never begun, or interrupted
 	setup     *study.Setup
 	failed    []stat.Share       // of the requests of each valid trial
+	repeated  []stat.Share       // likewise, those that the client sent again
 	trials    []int              // likewise, their IDs
 	late      []int              // likewise, of those that failed the ones without an answer in time; nil: nobody knows
 	timers    []float64          // s, from where on the timer is at which round trips of each gather; 0: none

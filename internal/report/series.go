@@ -125,7 +125,7 @@ func (r *Report) Attempts() []advise.Attempts {
 	for i, t := range r.Treatments {
 		a := advise.Attempts{Factors: r.Factors, Levels: t.Levels, Name: t.Name(), Floor: r.isFloor(t.Stack),
 			Wanted: t.Wanted, Valid: t.Valid, Unrun: t.unrun, Failed: t.failed, Late: t.late,
-			Recovered: t.recovered, Faults: t.faults}
+			Repeated: t.repeated, Recovered: t.recovered, Faults: t.faults}
 		for _, c := range r.Cells {
 			if c.Treatment == i {
 				a.Waiting = max(a.Waiting, c.Waiting)

@@ -34,7 +34,7 @@ func (c Compared) whyUndecided() string {
 	}
 	for _, f := range c.Failed {
 		if f.Verdict == stat.Undecided {
-			say("more requests failed than before, but " + f.Open())
+			say(fmt.Sprintf("more requests %s than before, but %s", f.Did(), f.Open()))
 		}
 	}
 	for _, o := range c.Outcomes {

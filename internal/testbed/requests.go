@@ -192,7 +192,7 @@ func answers(ctx context.Context, job drive.Job, at string) study.Error {
 		return study.Error{What: err.Error(), Here: named != nil}
 	}
 	_, tcp, _ := job.Address()
-	if err = listens(ctx, to, tcp); err == nil {
+	if err = plain(drive.Listens(ctx, to, tcp)); err == nil {
 		return study.Error{}
 	}
 	if at != to.String() {
@@ -201,38 +201,6 @@ func answers(ctx context.Context, job drive.Job, at string) study.Error {
 	return study.Error{What: fmt.Sprintf("nothing listens at %s: %v", at, err), Advice: "start the service, or correct " +
 		"the URL", Here: true}
 }
-
-// listens says why nothing can be asked at an address, as far as that is known
-// without asking: over UDP only a host that refuses says so.
-func listens(ctx context.Context, at netip.AddrPort, tcp bool) error {
-	var d net.Dialer
-	network := "udp"
-	if tcp {
-		network = "tcp"
-	}
-	c, err := d.DialContext(ctx, network, at.String())
-	if err != nil {
-		return plain(err)
-	}
-	defer c.Close()
-	if tcp {
-		return nil
-	}
-	// An empty confirmable message is CoAP's ping (RFC 7252, section 4.3). To any
-	// other protocol, QUIC and DTLS too, it is a datagram to be ignored.
-	_, err = c.Write([]byte{0x40, 0, 0xed, 0x9e})
-	if err == nil {
-		c.SetReadDeadline(time.Now().Add(refusal))
-		_, err = c.Read(make([]byte, 64))
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil
-	}
-	return plain(err)
-}
-
-// refusal is how long a host may take to refuse a datagram.
-const refusal = 300 * time.Millisecond
 
 // plain is the reason of a network error alone.
 func plain(err error) error {
@@ -328,7 +296,7 @@ func (x *assembly) within(path string) bool {
 
 // A serviceFacts is what is known of a service that was already running.
 type serviceFacts struct {
-	Address string            `json:"address,omitempty"` // that its host resolved to
+	Address string            `json:"address,omitempty"` // to which requests go
 	Bodies  map[string]string `json:"bodies,omitempty"`  // SHA-256 of the files that were sent
 }
 
@@ -341,10 +309,9 @@ func (x *assembly) factsOfServices(ctx context.Context) (map[string]serviceFacts
 			continue
 		}
 		f := out[s.URL]
-		if at, _, err := (drive.Spec{URL: s.URL}).Address(); err == nil && f.Address == "" {
-			host, port, _ := net.SplitHostPort(at)
-			if a, err := kernel.LookUp(ctx, "ip", host); err == nil {
-				f.Address = net.JoinHostPort(a[0].Unmap().String(), port)
+		if job, err := x.job(s); err == nil && f.Address == "" {
+			if at, err := job.Resolve(ctx); err == nil {
+				f.Address = at.String()
 			}
 		}
 		if file := s.Request.BodyFile; file != "" {

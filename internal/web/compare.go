@@ -152,7 +152,7 @@ func (s *Server) against(base, h *held, all bool) comparison {
 		out.Lost = append(out.Lost, l.Kind()+": "+l.String())
 	}
 	for _, f := range c.Failed {
-		if text := "failures: " + f.String(); f.Verdict != stat.Contradicted {
+		if text := f.Kind("failures") + ": " + f.String(); f.Verdict != stat.Contradicted {
 			out.Lost = append(out.Lost, text)
 		} else {
 			out.Only = append(out.Only, text)
