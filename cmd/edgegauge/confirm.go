@@ -126,6 +126,10 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 		asked); err != nil {
 		return "", exit{exitUsage, err}
 	}
+	if how := report.PastOf(new, nil).Unstarted(); how != "" {
+		return "", exit{exitUsage, fmt.Errorf("%s is of a service that edgegauge does not start, so it cannot start another "+
+			"version; %s", newDir, how)}
+	}
 	v := f.versionFlags
 	given := v.base != ""
 	if !given {

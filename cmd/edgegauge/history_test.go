@@ -22,6 +22,7 @@ type past struct {
 	kernel  string
 	commit  string
 	study   string // more lines
+	url     string // of a service that edgegauge does not start
 	program string
 }
 
@@ -40,7 +41,12 @@ func (p past) write(t *testing.T, dir string, seed uint64) {
 		"stacks":    map[string]any{"s": map[string]any{"version": "1", "commit": p.commit, "checksums": sums(p.program)}},
 		"placement": map[string]any{}})
 	ok(t, err)
-	ok(t, verdictbench.Truth{Study: pastStudy + p.study, Facts: string(facts), RTT: func(r *rand.Rand, _, _ int) float64 {
+	text := pastStudy + p.study
+	if p.url != "" {
+		text = strings.Replace(text, "service: monitor\nrequests: 100\nstack: s\n", "server: {url: '"+p.url+"'}\n"+
+			"request: {method: GET}\nrequests: 100\n", 1)
+	}
+	ok(t, verdictbench.Truth{Study: text, Facts: string(facts), RTT: func(r *rand.Rand, _, _ int) float64 {
 		return p.rtt * run * math.Exp(0.01*r.NormFloat64())
 	}}.Write(dir, r))
 }
@@ -93,6 +99,16 @@ func (o own) says(t *testing.T, code int, args []string, texts ...string) string
 		}
 	}
 	return out
+}
+
+// No version of a service that edgegauge does not start can be confirmed, so nobody is asked for one.
+func TestConfirmSaysHowToMeasureAService(t *testing.T) {
+	t.Parallel()
+	o := newOwn(t)
+	pasts(t, filepath.Join(o.dir, "svc"), level(2, past{rtt: 1e-3, url: "http://h/"})...)
+	o.says(t, exitUsage, []string{"confirm", "svc/001", "svc/002"},
+		"svc/002 is of a service that edgegauge does not start",
+		"edgegauge run svc/002/study.yaml --set 'factors.server.url=[OLD-URL, NEW-URL]' --out both")
 }
 
 // Results on disk, the command, the verdict: what is fabricated comes out.

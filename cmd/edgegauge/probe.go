@@ -85,6 +85,10 @@ is not excluded.
 The exit code is 1 if a condition is met, or if one is undecided and --strict is given; otherwise 0. It is 2 if the
 command line is wrong, and 3 if no condition is met, and no request was answered or a run could not be made.
 
+Where nobody answers the first requests of a run, those of the warm-up included, for 30 s and for five times --timeout,
+probe ends with 3; else a service that hangs would take --timeout for each request. If it is stopped, probe prints the
+figures of the runs that are whole, judges no condition, and ends with 3.
+
 edgegauge compare compares two outputs of --json.
 
 If a kept connection breaks, its request is sent again only if the method is idempotent (never POST), and at most once;
@@ -181,7 +185,7 @@ func (p *probe) run(ctx context.Context, w io.Writer) error {
 		x := p.figures()
 		result, err := drive.Exec(ctx, []string{exe, driveVerb}, p.jobOf(i), p.cpu, x.add)
 		if ctx.Err() != nil {
-			return exit{exitUnmeasured, errors.New("stopped; an incomplete probe prints no figures")}
+			return p.printStopped(w, all)
 		}
 		if err != nil {
 			p.broken = err
@@ -200,8 +204,13 @@ func (p *probe) jobOf(i int) drive.Job {
 	j := p.job
 	j.Seed += uint64(i)
 	j.Limit = "--max-body"
+	j.Silence = max(shortestSilence, 5*j.Timeout)
 	return j
 }
+
+// shortestSilence leaves a service that has just begun, or stands still for a while, time to answer, however short the
+// time-outs are.
+const shortestSilence = 30 * time.Second
 
 // complete fills in the defaults and reads the body.
 func (p *probe) complete() error {

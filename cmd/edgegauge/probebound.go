@@ -380,6 +380,7 @@ func (b bound) over(values []float64, confidence float64, lower ...[]float64) ju
 				report.Format(v, j.Unit))
 		}
 	}
+	b.doubtRuns(&j, values)
 	return j
 }
 

@@ -53,6 +53,9 @@ func (p *probe) warnings(all []figures, t total) []string {
 	if text := p.streams(all); text != "" {
 		out = append(out, text)
 	}
+	if text := unlikeTimes(all); text != "" {
+		out = append(out, text)
+	}
 	if n := silent(all); n > 0 && n < len(all) {
 		out = append(out, fmt.Sprintf("%d of %d runs had no answer: times and sizes are of the others, and the rate of "+
 			"a run without an answer is 0", n, len(all)))

@@ -50,6 +50,31 @@ func (p *probe) print(w io.Writer, all []figures) error {
 		}
 		return compareExit(verdict, p.undecidedExit())
 	}
+	if err := p.printFigures(w, all, t, table); err != nil {
+		return err
+	}
+	for _, j := range judgements {
+		fmt.Fprintln(w, j)
+	}
+	return compareExit(verdict, p.undecidedExit())
+}
+
+// printStopped prints what there is of a probe that was stopped. Nothing is judged by it: how many runs there are may
+// have depended on them, as where a service hangs until somebody's patience ends.
+func (p *probe) printStopped(w io.Writer, all []figures) error {
+	t := totalOf(all)
+	if p.asJSON || t.failed == t.sent {
+		return exit{exitUnmeasured, errors.New("stopped; an incomplete probe prints no figures")}
+	}
+	if err := p.printFigures(w, all, t, p.table(all)); err != nil {
+		return err
+	}
+	return exit{exitUnmeasured, fmt.Errorf("stopped: the figures are those of %d of %d runs, and no condition was judged",
+		len(all), p.runs)}
+}
+
+// printFigures is the text up to the conditions.
+func (p *probe) printFigures(w io.Writer, all []figures, t total, table []probed) error {
 	fmt.Fprintf(w, "%s: %s, %s\n%s\n", p.job.URL, plural.Count(len(all), "run"), t, hanging(p.loop(all)))
 	for _, warning := range p.warnings(all, t) {
 		fmt.Fprintln(w, hanging("warning: "+warning))
@@ -65,10 +90,7 @@ func (p *probe) print(w io.Writer, all []figures) error {
 			"among all, with those that failed as the slowest, percentiles of times are greater, or none.",
 			t.sent-t.failed, t.sent)))
 	}
-	for _, j := range judgements {
-		fmt.Fprintln(w, j)
-	}
-	return compareExit(verdict, p.undecidedExit())
+	return nil
 }
 
 // unmeasured says why there is nothing to judge by, unless what there is meets a condition.

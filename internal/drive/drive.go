@@ -56,6 +56,7 @@ type Load struct {
 	Schedule Schedule      // must end by itself if For is 0
 	For      time.Duration // nothing is taken up that is due at or after it; 0: no limit
 	Record   bool          // keep every exchange; false: warm-up, only counted
+	Silence  time.Duration // as in a Job
 }
 
 // Dial checks s, resolves its host and, unless each request brings its own,
@@ -252,6 +253,8 @@ type run struct {
 	preparer Preparer // likewise
 	record   *Record
 	keeps    bool
+	silence  time.Duration // as in a Job
+	silent   error         // that it was so long
 	feed     feed
 	quality  *DriverStats
 	late     tally.Histogram
@@ -267,7 +270,8 @@ type run struct {
 // far is returned with ctx's error.
 func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error) {
 	rec := newRecord()
-	r := &run{ctx: ctx, d: d, call: call, record: rec, keeps: load.Record, quality: &rec.Quality}
+	r := &run{ctx: ctx, d: d, call: call, record: rec, keeps: load.Record, silence: load.Silence,
+		quality: &rec.Quality}
 	engine := d.engine()
 	r.checker, _ = call.(Checker)
 	r.preparer, _ = call.(Preparer)
@@ -304,10 +308,7 @@ func (d *Driver) Run(ctx context.Context, load Load, call Call) (*Record, error)
 	rec.Quality.Elapsed, rec.Quality.Spin = r.last, r.spun
 	rec.Quality.LatenessP50, rec.Quality.LatenessP99 = r.late.Quantile(0.5), r.late.Quantile(0.99)
 	rec.Quality.LatenessMax = r.late.Max()
-	if err == nil {
-		err = ctx.Err()
-	}
-	return rec, err
+	return rec, cmp.Or(err, ctx.Err(), r.silent)
 }
 
 // start sets the run's instant 0 and says where it lies on the system's clocks.
@@ -362,6 +363,9 @@ func (r *run) keep(l *lane, err error) {
 		why := r.reason(l, err)
 		l.row.failure = r.record.reasons.Of(why)
 		r.record.failed, r.record.first = r.record.failed+1, cmp.Or(r.record.first, why)
+	}
+	if !r.record.heard {
+		r.listen(l, err)
 	}
 	if !r.keeps {
 		return

@@ -45,6 +45,9 @@ type Job struct {
 	Pause    time.Duration `json:"pause,omitempty"`    // ns, in a closed loop: from an answer to the next request
 	Requests int           `json:"requests,omitempty"` // at most; 0: no limit
 	Duration time.Duration `json:"duration,omitempty"` // ns, at most; 0: no limit
+	// Silence is for how long nothing may be heard of an answer, from the first request on, before the job ends with an
+	// error; and then five of them must have been waited for until their time-out. ns; 0: for ever.
+	Silence time.Duration `json:"silence,omitempty"`
 }
 
 // load is the job as a Load, or why it cannot be one.
@@ -59,6 +62,8 @@ func (j Job) load() (Load, error) {
 		return l, fmt.Errorf("%d requests of warm-up; write 0 or more", j.WarmUp)
 	case j.Pause < 0:
 		return l, fmt.Errorf("the pause %v is negative; write 0s or more", j.Pause)
+	case j.Silence < 0:
+		return l, fmt.Errorf("the silence %v is negative; write 0s or more", j.Silence)
 	case j.Requests == 0 && j.Duration == 0:
 		return l, errors.New("neither requests nor duration is set; set one")
 	}
@@ -193,9 +198,16 @@ func (j Job) run(ctx context.Context) (*Record, ChildReport, error) {
 		return nil, ChildReport{}, err
 	}
 	defer d.Close()
+	load.Silence = j.Silence
 	if j.WarmUp > 0 {
-		if _, err := d.Run(ctx, Load{Schedule: ClosedLoop(j.WarmUp, 0)}, call); err != nil {
+		warm, err := d.Run(ctx, Load{Schedule: ClosedLoop(j.WarmUp, 0), Silence: j.Silence}, call)
+		switch silence := new(silentError); {
+		case errors.As(err, &silence):
+			return nil, ChildReport{}, err
+		case err != nil:
 			return nil, ChildReport{}, fmt.Errorf("drive: warm-up: %w", err)
+		case warm.heard:
+			load.Silence = 0
 		}
 	}
 	rec, err := d.Run(ctx, load, call)

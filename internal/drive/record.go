@@ -50,6 +50,8 @@ type Record struct {
 	// Of all requests, whether kept or not: how many ended and failed, and why the first that failed did.
 	ended, failed int
 	first         string
+	heard         bool // there was something of an answer to one of them at least
+	unheard       int  // how many had none in time
 }
 
 func newRecord() *Record {

@@ -31,6 +31,8 @@ type Lateness struct {
 	due   time.Duration // the instants at which the last request was due and taken up, summed over clients
 	taken time.Duration
 	ends  [2]time.Duration // both, of the present client
+	// When requests that are not over yet are: as they were, and as they would be, had each left when it was due.
+	over, unwaiting instants
 }
 
 // NewLateness is that of requests over so many connections.
@@ -41,6 +43,7 @@ func NewLateness(connections int, limit time.Duration) *Lateness {
 // anew begins with another client's records: its connections are all free.
 func (l *Lateness) anew() {
 	clear(l.free)
+	l.over, l.unwaiting = l.over[:0], l.unwaiting[:0]
 	l.from, l.to = 0, 0
 	l.due, l.taken, l.ends = l.due+l.ends[0], l.taken+l.ends[1], [2]time.Duration{}
 }
@@ -74,10 +77,20 @@ func (l *Lateness) count(x measure.Exchange, took, late time.Duration) {
 	w := &l.waits
 	w.Requests++
 	w.Late += late
+	use := max(x.Done, took+x.Total) - took
+	l.over.until(x.Due)
+	l.unwaiting.until(x.Due)
+	end := x.Due + use
 	if wait := took - x.Due - late; wait > 0 {
 		w.Waited, w.Wait = w.Waited+1, w.Wait+wait
+		if len(l.over) > 0 { // the server may have stood still until then, and have answered this one as late
+			end = max(end, l.over[0])
+		}
 	}
-	l.use.Add(max(x.Done, took+x.Total) - took)
+	l.over.add(took + use)
+	l.unwaiting.add(end)
+	w.AtOnce = max(w.AtOnce, len(l.unwaiting))
+	l.use.Add(use)
 	l.ends[0], l.ends[1] = max(l.ends[0], x.Due), max(l.ends[1], took)
 }
 
@@ -108,8 +121,24 @@ type instants []time.Duration
 func (h instants) Len() int           { return len(h) }
 func (h instants) Less(i, k int) bool { return h[i] < h[k] }
 func (h instants) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
-func (h *instants) Push(x any)        { *h = append(*h, x.(time.Duration)) }
-func (h *instants) Pop() any          { panic("connections neither come nor go") }
+func (h *instants) Push(x any)        { panic("add takes one without allocating it") }
+func (h *instants) Pop() any          { panic("until takes them out") }
+
+func (h *instants) add(t time.Duration) {
+	*h = append(*h, t)
+	heap.Fix(h, len(*h)-1)
+}
+
+// until takes out all that are not after t.
+func (h *instants) until(t time.Duration) {
+	for len(*h) > 0 && (*h)[0] <= t {
+		last := len(*h) - 1
+		(*h)[0] = (*h)[last]
+		if *h = (*h)[:last]; last > 0 {
+			heap.Fix(h, 0)
+		}
+	}
+}
 
 // DefaultLateness is what a client on this machine keeps to where other programs want its CPU as well.
 const DefaultLateness = 50 * time.Millisecond
@@ -121,6 +150,7 @@ func (e *evidence) noteWaits(w measure.Waits) {
 	e.findings.note("wait_for_client", "s", w.Late.Seconds())
 	e.findings.note("rate_reached", "1", w.Pace)
 	e.findings.note("connection_use_p99", "s", w.Use.Seconds())
+	e.findings.note("requests_at_once", "1", float64(w.AtOnce))
 }
 
 // onTime: the client sent when it was due, as far as the server let it.

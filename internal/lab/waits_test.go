@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,8 +62,58 @@ func TestWaitsOfRequests(t *testing.T) {
 			float64(got.Use) > 1.07*float64(tt.want.Use) {
 			t.Errorf("%s: got %+v, want %+v", tt.what, got, tt.want)
 		}
+		got.AtOnce = 0 // see below
 		if got.Pace, got.Use = tt.want.Pace, tt.want.Use; got != tt.want {
 			t.Errorf("%s: got %+v, want %+v", tt.what, got, tt.want)
+		}
+	}
+}
+
+// As many connections as requests would have been under way at once are enough, and not many more than that: one that
+// waited is no evidence of a slow service, but one that waited while nothing was answered is of one that stands still.
+func TestRequestsThatWouldBeUnderWayAtOnce(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	// A server that answers nothing in the second second, and what it is asked meanwhile at its end.
+	stalls := func(connections int) (all []measure.Exchange) {
+		free := make([]time.Duration, connections)
+		for i := range 500 {
+			due := time.Duration(i) * 10 * ms
+			took := max(due, free[0])
+			done := took + ms
+			if took < 2*s && done > s {
+				done = 2*s + ms
+			}
+			free[0] = done
+			slices.Sort(free)
+			all = append(all, measure.Exchange{Due: due, Sent: took, Done: done, Total: done - took})
+		}
+		return all
+	}
+	always := func(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
+	one := func(i int) time.Duration {
+		if i == 100 {
+			return s
+		}
+		return ms
+	}
+	for _, tt := range []struct {
+		what        string
+		connections int
+		requests    []measure.Exchange
+		least, most int
+	}{
+		{"a stall, 4 connections", 4, stalls(4), 100, 101}, {"a stall, 12 connections", 12, stalls(12), 100, 101},
+		{"a stall, 200 connections", 200, stalls(200), 100, 101},
+		{"44 ms, one connection", 1, served(400, 1, 10*ms, 0, always(44*ms)), 5, 9},
+		{"44 ms, 8 connections", 8, served(400, 8, 10*ms, 0, always(44*ms)), 5, 5},
+		{"one slow answer among 4 connections", 4, served(400, 4, 10*ms, 0, one), 2, 2},
+	} {
+		l := NewLateness(tt.connections, DefaultLateness)
+		for _, x := range tt.requests {
+			l.Add(x)
+		}
+		if got := l.Waits().AtOnce; got < tt.least || got > tt.most {
+			t.Errorf("%s: %d, want %d to %d", tt.what, got, tt.least, tt.most)
 		}
 	}
 }
@@ -100,7 +151,8 @@ func TestWaitsAreNoted(t *testing.T) {
 			noted[q.Key] = q.Value
 		}
 		if noted["waited_for_connection"] != 399 || !(noted["rate_reached"] < 0.25) ||
-			!(noted["wait_for_connection"] > 2700) || noted["connection_use_p99"] < 0.044 {
+			!(noted["wait_for_connection"] > 2700) || noted["connection_use_p99"] < 0.044 ||
+			!(noted["requests_at_once"] >= 5) {
 			t.Errorf("%s: noted %v", device, noted)
 		}
 	}

@@ -11,4 +11,7 @@ type Waits struct {
 	// Pace is the share of the rate at which they left: how long the schedule was, over how long it took to send it.
 	Pace float64
 	Use  time.Duration // for which a request keeps a connection from others, p99
+	// AtOnce is how many requests would have been under way at once, at most, had each left when it was due; as far as
+	// records tell: one that waited would have been answered no sooner than any other was; 0: unknown.
+	AtOnce int
 }

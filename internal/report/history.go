@@ -171,8 +171,15 @@ func (h *History) label() error {
 	if h.By == ByCommit {
 		h.Runs = inRepository(h.Runs, of)
 	}
+	times := map[string]int{}
 	for _, p := range h.Runs {
 		h.Labels = append(h.Labels, of(p))
+		times[of(p)]++
+	}
+	for i, p := range h.Runs {
+		if h.By == ByDate && times[of(p)] > 1 {
+			h.Labels[i] = p.Began.Local().Format("2006-01-02 15:04:05")
+		}
 	}
 	return nil
 }

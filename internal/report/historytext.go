@@ -111,8 +111,12 @@ func (h History) Suspicions() []Suspicion {
 	return out
 }
 
-// Command is what measures a suspect again. base names its old version where the results do.
+// Command is what measures a suspect again. base names its old version where the results do. Of a service that
+// edgegauge does not start, its user must start both versions before.
 func (s Suspicion) Command() string {
+	if s.New.asking != nil {
+		return s.New.asking.ofBoth(s.New.Dir)
+	}
 	return fmt.Sprintf("edgegauge confirm %s %s --base %s --response %s", QuotedPath(s.Old.Dir), QuotedPath(s.New.Dir),
 		cmp.Or(s.Old.Commit(), "VERSION"), Quoted(string(s.Series.Side)+"."+s.Series.Response))
 }
@@ -218,7 +222,7 @@ func (h History) Text(w io.Writer) error {
 	for _, s := range h.Suspicions() {
 		if c := s.Command(); !told[c] {
 			told[c] = true
-			wrap(&b, "to confirm: "+c, "  ")
+			wrap(&b, "to confirm: "+cmp.Or(s.New.Unstarted(), c), "  ")
 		}
 	}
 	for _, x := range h.began {

@@ -16,13 +16,14 @@ const (
 	waitedFrom = 0.01 // share of the requests that waited for a connection, above which
 )
 
-// Together are the waits of several trials: sums, and medians of what is of a trial.
+// Together are the waits of several trials: sums, medians of what is of a trial, and the most that were under way.
 func Together(all []measure.Waits) (w measure.Waits) {
 	var paces []float64
 	var uses []time.Duration
 	for _, x := range all {
 		w.Requests, w.Waited = w.Requests+x.Requests, w.Waited+x.Waited
 		w.Wait, w.Late = w.Wait+x.Wait, w.Late+x.Late
+		w.AtOnce = max(w.AtOnce, x.AtOnce)
 		paces, uses = append(paces, x.Pace), append(uses, x.Use)
 	}
 	if len(all) > 0 {
@@ -58,10 +59,14 @@ func Behind(w measure.Waits, rate float64, concurrency int, connection, setting 
 		return text + fmt.Sprintf("the client was slow, and took a request up %s late (mean) though %s, which "+
 			"response time includes; lower the rate, or free a CPU for the client", Format(late, "s"), free), missed
 	}
+	n := connectionsFor(w, rate, concurrency)
+	why := fmt.Sprintf("the rate times the %s that a request %s, p99, and one", Format(w.Use.Seconds(), "s"), keeps)
+	if w.AtOnce >= n {
+		n, why = w.AtOnce+1, fmt.Sprintf("up to %d requests would have been under way at once, had none waited", w.AtOnce)
+	}
 	text += fmt.Sprintf("%d of %d requests found %s and waited %s for %s (mean), which response time includes; set "+
-		"%s to %d or more (the rate times the %s that a request %s, p99, and one), or lower the rate",
-		w.Waited, w.Requests, busy, Format(w.Wait.Seconds()/float64(w.Waited), "s"), it, setting,
-		connectionsFor(w, rate, concurrency), Format(w.Use.Seconds(), "s"), keeps)
+		"%s to %d or more (%s), or lower the rate", w.Waited, w.Requests, busy,
+		Format(w.Wait.Seconds()/float64(w.Waited), "s"), it, setting, n, why)
 	if missed {
 		text += "; if " + more + " change nothing, the service cannot keep up with the rate"
 	}
@@ -85,7 +90,8 @@ func (r *Report) doubtRates(noted [][]map[string]float64) {
 			if pace, ok := m["rate_reached"]; ok {
 				all = append(all, measure.Waits{Requests: int(m["requests"]), Waited: int(m["waited_for_connection"]),
 					Wait: time.Duration(m["wait_for_connection"] * 1e9), Late: time.Duration(m["wait_for_client"] * 1e9),
-					Pace: pace, Use: time.Duration(m["connection_use_p99"] * 1e9)})
+					Pace: pace, Use: time.Duration(m["connection_use_p99"] * 1e9),
+					AtOnce: int(m["requests_at_once"])})
 			}
 		}
 		s := r.Treatments[i].setup

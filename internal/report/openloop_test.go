@@ -27,6 +27,9 @@ func TestBehindSaysWhy(t *testing.T) {
 		{"some wait", measure.Waits{Requests: 400, Waited: 60, Wait: 60 * 20 * ms, Pace: 1, Use: 35 * ms}, 4, false,
 			[]string{"not every request left when it was due", "60 of 400 requests found all 4 connections in use and waited " +
 				"20.0 ms for one", "--concurrency to 5 or more"}},
+		{"a stall", measure.Waits{Requests: 500, Waited: 100, Wait: 50 * time.Second, Pace: 0.9, Use: 44 * ms,
+			AtOnce: 101}, 4, true, []string{
+			"--concurrency to 102 or more (up to 101 requests would have been under way at once"}},
 		{"bursts", measure.Waits{Requests: 400, Waited: 60, Wait: 60 * ms, Pace: 1, Use: ms}, 4, false,
 			[]string{"--concurrency to 8 or more"}},
 		{"a slow client", measure.Waits{Requests: 400, Late: 400 * 50 * ms, Pace: 0.8, Use: ms}, 4, true,

@@ -36,6 +36,7 @@ type Past struct {
 	Took     time.Duration // all trials
 	Attempts []string      // which of them failed for what the programs did, of each treatment
 
+	asking     *asking           // of a service that edgegauge does not start, in no version
 	confidence float64           // of a confirmation's intervals
 	requests   []advise.Attempts // of each treatment: how many requests of its trials failed
 }
@@ -55,7 +56,7 @@ type PastFigure struct {
 
 // PastOf takes from a report what a history needs; c is not nil where the results are a confirmation.
 func PastOf(r *Report, c *Confirms) Past {
-	p := Past{Dir: r.Dir, Study: r.Study.Name, Began: r.Started, Confirms: c}
+	p := Past{Dir: r.Dir, Study: r.Study.Name, Began: r.Started, Confirms: c, asking: r.asking()}
 	for _, t := range r.Trials {
 		if t.State == store.Valid {
 			p.Trials++
@@ -126,6 +127,15 @@ func PastOf(r *Report, c *Confirms) Past {
 		p.Versions, p.Commits = addWord(p.Versions, version), addWord(p.Commits, commit)
 	}
 	return p
+}
+
+// Unstarted says how two versions are measured of a service that edgegauge does not start, so that it cannot confirm a
+// suspect; empty: it starts what was measured.
+func (p Past) Unstarted() string {
+	if p.asking == nil {
+		return ""
+	}
+	return startBoth + ": " + p.asking.ofBoth(p.Dir)
 }
 
 // IsCommit says whether a text is the number of a commit, and nothing else.

@@ -94,6 +94,25 @@ func TestOnlyANumberIsACommit(t *testing.T) {
 	}
 }
 
+// A suspect of a service that edgegauge does not start is confirmed by one study of two URLs: no revision can be
+// started.
+func TestSuspectsOfServicesAreConfirmedByTwoURLs(t *testing.T) {
+	r := &Report{Dir: "a b", Treatments: []Treatment{{setup: &study.Setup{URL: "http://x/"}}},
+		Study: study.Study{Overrides: []study.Override{{Path: "server.url", Value: "http://x/"}, {Path: "rate", Value: "5"}}}}
+	const want = "edgegauge run 'a b/study.yaml' --set rate=5 --set 'factors.server.url=[OLD-URL, NEW-URL]' --out both " +
+		"&& edgegauge report both"
+	of := PastOf(r, nil)
+	if got := (Suspicion{Old: of, New: of}).Command(); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := of.Unstarted(); got != startBoth+": "+want {
+		t.Errorf("got %s", got)
+	}
+	if got := (Past{Dir: "a"}).Unstarted(); got != "" {
+		t.Errorf("of a stack: %s", got)
+	}
+}
+
 // A setting of a stranger's is one word of the command that is proposed.
 func TestProposedSettingsAreQuoted(t *testing.T) {
 	of := func(value string) *Report {

@@ -170,9 +170,8 @@ func Interleave(old, new *Report) string {
 			}
 		}
 	case len(keys) == 0 && new.asksServices():
-		return fmt.Sprintf("start both versions, each at a URL of its own, and measure both in one study, in randomized "+
-			"blocks (with one version at a time, run both again on a quieter machine): edgegauge run %s --set "+
-			"'factors.server.url=[OLD-URL, NEW-URL]' --out both && edgegauge report both", new.StudyIn(new.Dir, "server.url"))
+		return startBoth + ", and measure both in one study, in randomized blocks (with one version at a time, run both " +
+			"again on a quieter machine): " + new.asking().ofBoth(new.Dir)
 	case len(keys) == 0:
 		return fmt.Sprintf("measure both versions in one study, in randomized blocks (with one build only, run both again "+
 			"on a quieter machine): edgegauge compare --base REVISION --with %s --detect 5%%", new.StudyIn(new.Dir))
@@ -195,15 +194,20 @@ func (r *Report) inYAML(key, value string) string {
 // StudyIn is how a command names the study of these results, which lie in dir: its file, and what --set changed,
 // but for what the command itself sets, and for the base version of a stack, which no file has.
 func (r *Report) StudyIn(dir string, but ...string) string {
+	return QuotedPath(filepath.Join(dir, r.studyFile())) + Sets(r.setsBut(but...))
+}
+
+func (r *Report) studyFile() string { return cmp.Or(r.StudyFile, "study.yaml") }
+
+func (r *Report) setsBut(but ...string) []string {
 	var sets []string
 	for _, o := range r.Study.Overrides {
 		sets = append(sets, o.String())
 	}
-	sets = slices.DeleteFunc(study.WithoutBase(sets), func(set string) bool {
+	return slices.DeleteFunc(study.WithoutBase(sets), func(set string) bool {
 		path, _, _ := strings.Cut(set, "=")
 		return slices.Contains(but, path)
 	})
-	return QuotedPath(filepath.Join(dir, cmp.Or(r.StudyFile, "study.yaml"))) + Sets(sets)
 }
 
 // Sets are overrides as words of a command, a space before each; empty: there are none.

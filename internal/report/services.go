@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,29 @@ func (r *Report) asksServices() bool {
 	return len(r.Treatments) > 0 && !slices.ContainsFunc(r.Treatments, func(t Treatment) bool {
 		return t.setup == nil || t.setup.URL == ""
 	})
+}
+
+// An asking is the study of a service that edgegauge does not start, as a command names it.
+type asking struct {
+	file string // in the results directory
+	sets []string
+}
+
+// startBoth is what edgegauge cannot do of a service that it does not start.
+const startBoth = "start both versions, each at a URL of its own"
+
+// asking is nil where edgegauge starts what is asked.
+func (r *Report) asking() *asking {
+	if !r.asksServices() {
+		return nil
+	}
+	return &asking{r.studyFile(), r.setsBut("server.url")}
+}
+
+// ofBoth is the command that measures two versions in one study, that of the results in dir.
+func (a asking) ofBoth(dir string) string {
+	return fmt.Sprintf("edgegauge run %s%s --set 'factors.server.url=[OLD-URL, NEW-URL]' --out both && "+
+		"edgegauge report both", QuotedPath(filepath.Join(dir, a.file)), Sets(a.sets))
 }
 
 // sayServices says what cannot be known where the server was there before the lab.

@@ -216,6 +216,10 @@ func (s *Server) suspect(r *http.Request, v url.Values) (c confirmView, err erro
 	if c.Old.Study != c.Study || !c.Old.Began.Before(c.New.Began) {
 		return c, fault{http.StatusConflict, "The first of the two must be an earlier run of the same study."}
 	}
+	if s.pasts.one(c.New.place).Unstarted() != "" {
+		return c, fault{http.StatusConflict, "The study measures a service that edgegauge does not start, so it cannot " +
+			"start another version; the history says how to measure both."}
+	}
 	c.Base = s.pasts.one(c.Old.place).Commit()
 	if _, c.Foreign, err = s.resuming(c.New.place); err != nil {
 		return c, err

@@ -58,6 +58,7 @@ type markRow struct {
 	Command           string // that confirms it
 	Confirm           string // page that starts it, from the top; empty: this page starts nothing
 	Now               bool   // it is being measured again
+	Unstarted         bool   // edgegauge does not start what is measured: its user starts both versions
 }
 
 // A historyRow is a run of a chart.
@@ -276,13 +277,13 @@ func (v *historyView) with(q url.Values, base string) string {
 
 // suspect says how a suspect is confirmed.
 func (v *historyView) suspect(row *markRow, x report.Suspicion, ids map[string]found) {
-	row.Command = x.Command()
+	row.Command, row.Unstarted = x.Command(), x.New.Unstarted() != ""
 	old, new := ids[x.Old.Dir], ids[x.New.Dir]
 	response := string(x.Series.Side) + "." + x.Series.Response
 	row.Now = slices.ContainsFunc(v.Confirming, func(c confirmRow) bool {
 		return c.State != "stopped" && c.State != "failed" && c.about(x.Old, x.New, old.path(), new.path(), response)
 	})
-	if v.Control && !row.Now {
+	if v.Control && !row.Now && !row.Unstarted {
 		row.Confirm = "history/confirm/?" + url.Values{"old": {old.id}, "new": {new.id}, "response": {response}}.Encode()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,12 @@ func gateBegun(t testing.TB, dir, stacks, kernel, title string) (*store.Store, s
 		"devices": map[string]any{"local": map[string]string{"kernel": kernel}},
 		"stacks":  map[string]any{"s": map[string]string{"version": title, "commit": "0123456789ab"}}})
 	ok(t, err)
-	kept, plan, err := fabricated.CreateOn(dir, fmt.Appendf(nil, "study: gate\nservice: monitor\nrequests: 100\n%s\n"+
-		"design: {replications: 8, seed: 1}\nresponses: [rtt]\n", stacks), facts)
+	service := "service: monitor\n"
+	if strings.HasPrefix(stacks, "server: ") { // one that edgegauge does not start
+		service = ""
+	}
+	kept, plan, err := fabricated.CreateOn(dir, fmt.Appendf(nil, "study: gate\n%srequests: 100\n%s\n"+
+		"design: {replications: 8, seed: 1}\nresponses: [rtt]\n", service, stacks), facts)
 	ok(t, err)
 	return kept, plan
 }
@@ -117,6 +122,32 @@ func TestHistoryPage(t *testing.T) {
 	ok(t, os.RemoveAll(filepath.Join(dir, "gate")))
 	shows(t, s, "/history/", "1 confirmed regression", `class="mark-worse"`, "confirmed worse from",
 		`href="../r/`+id(t, s, "other/confirmed")+`/">The results that say so`)
+}
+
+// A suspect of a service that edgegauge does not start has no button, and no page that confirms it; the page says how
+// both versions are measured.
+func TestHistoryOfAServiceOffersNoConfirmation(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 15 {
+		rtt := 1e-3
+		if i >= 12 {
+			rtt = 1.3e-3
+		}
+		gate(t, filepath.Join(dir, "gate", fmt.Sprintf("%03d", i+1)), "server: {url: 'http://h/'}\nrequest: {method: GET}",
+			"6.1", "1", rtt)
+	}
+	s, _, _ := controlled(t, dir)
+	v := visitor{t, s}
+	page := v.ask("GET", "/history/", nil, nil).Body.String()
+	if strings.Contains(page, "confirm it") || !strings.Contains(page, "[OLD-URL, NEW-URL]") ||
+		!strings.Contains(page, "To confirm, start both versions, each at a URL of its own: <code>edgegauge run ") {
+		t.Errorf("the page says %s", page)
+	}
+	to := fmt.Sprintf("/history/confirm/?old=%s&new=%s&response=client.rtt", id(t, s, "gate/012"), id(t, s, "gate/015"))
+	w := v.ask("GET", to, nil, nil)
+	if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "does not start") {
+		t.Errorf("%d: %.500s", w.Code, w.Body)
+	}
 }
 
 // timesBase is the ratio of the RTTs of one run to those of another, with its interval: Welch of their trials.
