@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"edgegauge.example/edgegauge/internal/lazy"
 	"edgegauge.example/edgegauge/internal/meant"
 	"edgegauge.example/edgegauge/internal/stat"
 )
@@ -274,7 +274,7 @@ func (t *table) keep(levels, row []string, y float64, line int) error {
 }
 
 // thousands are numbers whose comma may be a decimal one as well.
-var thousands = regexp.MustCompile(`^[-+]?[1-9][0-9]{0,2},[0-9]{3}$`)
+var thousands = lazy.Regexp(`^[-+]?[1-9][0-9]{0,2},[0-9]{3}$`)
 
 func (t *table) value(text string, line int) (float64, error) {
 	y, err := strconv.ParseFloat(text, 64)
@@ -284,7 +284,7 @@ func (t *table) value(text string, line int) (float64, error) {
 	switch {
 	case text == "":
 		return say("empty; a missing value is not zero: leave the row out and say why")
-	case err != nil && thousands.MatchString(text):
+	case err != nil && thousands().MatchString(text):
 		return say(fmt.Sprintf("%q; write a decimal point, or leave the comma out if it separates thousands", text))
 	case err != nil && strings.Count(text, ",") == 1:
 		return say(fmt.Sprintf("%q; write a decimal point", text))
