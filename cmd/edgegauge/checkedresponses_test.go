@@ -15,8 +15,8 @@ import (
 	"edgegauge.example/edgegauge/stacks/reference"
 )
 
-// What check says that treatments have no figure of, trials have none of, and they have all others: of each stack of this
-// program, with one request at a time and with several.
+// What check says that treatments have no figure of, trials have none of, and they have all others: of each stack of
+// this program, with one request at a time and with several.
 func TestWhatCheckSaysOfResponsesIsWhatTrialsHave(t *testing.T) {
 	o := newOwn(t)
 	var stacks []string

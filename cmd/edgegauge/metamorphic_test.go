@@ -132,7 +132,7 @@ func otherwiseCalled(t *testing.T, r *rand.Rand, x variant, dir string) {
 
 // timePaths are the paths of figures that are times.
 var timePaths = regexp.MustCompile(`^\.(cells|candidates)\[.*(rtt|cpu).*` +
-	`\.(mean|ci|sd|median|median_ci|p95|trial_means)(\[|$)`)
+	`\.(mean|value|ranked|ranked_ci|ci|sd|median|median_ci|p95|trial_means)(\[|$)`)
 
 // A thousandth and a thousand times the time leave ratios, shares and words.
 func units(t *testing.T, r *rand.Rand, x variant, dir string) {

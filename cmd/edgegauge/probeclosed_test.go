@@ -14,7 +14,7 @@ func TestProbeSaysWhoClosedConnections(t *testing.T) {
 		{total{sent: 100, reconnects: 10, repetitions: 10}, false}} {
 		text := strings.Join(tt.total.warnings(), "; ")
 		if got := strings.Contains(text, "10 requests needed a new connection, since the server had closed"); got != tt.server ||
-			got == strings.Contains(text, "the server closed it, or the client did after a request that failed") {
+			got == strings.Contains(text, "as the one after a request that failed may") {
 			t.Errorf("%+v: %s", tt.total, text)
 		}
 	}

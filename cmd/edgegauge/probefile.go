@@ -260,8 +260,8 @@ func (p probeReport) repeated() []stat.Share {
 	return out
 }
 
-// attempts are the requests of each run that failed or were sent again, and how long the driver waited for a CPU, in the
-// words of advise.
+// attempts are the requests of each run that failed or were sent again, and how long the driver waited for a CPU, in
+// the words of advise.
 func (p probeReport) attempts() advise.Attempts {
 	a := advise.Attempts{Failed: p.failures(), Repeated: p.repeated()}
 	var waits []float64

@@ -157,7 +157,7 @@ func (n Need) is(output string) bool {
 	}
 }
 
-// firstWords is the line of a program's output that names an error, else the first, behind a colon; empty: there is none.
+// firstWords is the line of a program's output that names an error, else the first, behind a colon.
 func firstWords(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	best := lines[0]

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,17 +22,19 @@ func TestMostRequestsInFlight(t *testing.T) {
 		i := slices.IndexFunc(stacks, func(f StackFacts) bool { return f.Name == name })
 		return stacks[max(i, 0)], i >= 0
 	}}
+	const head = "study: s\nservice: monitor\nrequests: 100\ndesign: {replications: 1}\n"
+	const ofFew, ofTwo = "stack: few\ntransport: ", "client: {stack: %s}\nserver: {stack: %s}\ntransport: coap\n"
 	for text, fault := range map[string]string{
-		"stack: few\ntransport: coap\nconcurrency: 1\n":                                  "",
-		"stack: few\ntransport: http\nconcurrency: 3\n":                                  "",
-		"stack: few\ntransport: coap\nconcurrency: 2\n":                                  `stack "few" has at most 1 request in flight, not 2; write concurrency: 1`,
-		"stack: few\ntransport: http\nconcurrency: 4\n":                                  "at most 3 requests in flight, not 4; write concurrency: 3",
-		"client: {stack: few}\nserver: {stack: any}\ntransport: coap\nconcurrency: 2\n":  "at most 1 request in flight",
-		"client: {stack: any}\nserver: {stack: few}\ntransport: coap\nconcurrency: 99\n": "",
-		"stack: mixed\ntransport: coap\nconcurrency: 9\n":                                "",
-		"stack: few\ntransport: coap\nconcurrency: 2\nrate: 5\n":                         "at most 1 request in flight",
+		ofFew + "coap\nconcurrency: 1\n":                     "",
+		ofFew + "http\nconcurrency: 3\n":                     "",
+		ofFew + "coap\nconcurrency: 2\n":                     `"few" has at most 1 request in flight, not 2; write concurrency: 1`,
+		ofFew + "http\nconcurrency: 4\n":                     "at most 3 requests in flight, not 4; write concurrency: 3",
+		ofFew + "coap\nconcurrency: 2\nrate: 5\n":            "at most 1 request in flight",
+		fmt.Sprintf(ofTwo+"concurrency: 2\n", "few", "any"):  "at most 1 request in flight",
+		fmt.Sprintf(ofTwo+"concurrency: 99\n", "any", "few"): "",
+		"stack: mixed\ntransport: coap\nconcurrency: 9\n":    "",
 	} {
-		_, err := Parse("s.yaml", []byte("study: s\nservice: monitor\nrequests: 100\ndesign: {replications: 1}\n"+text), words)
+		_, err := Parse("s.yaml", []byte(head+text), words)
 		if (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
 			t.Errorf("%q: got %v, want %q", text, err, fault)
 		}

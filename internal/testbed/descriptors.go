@@ -51,8 +51,8 @@ func (x *assembly) seeDescriptors() {
 	}
 }
 
-// tooFewForTheLab says why the lab itself cannot work with so many files: it has up to 35 open for one trial, and 14 more
-// for each at the same time, and its programs fewer.
+// tooFewForTheLab says why the lab itself cannot work with so many files: it has up to 35 open for one trial, and 14
+// more for each at the same time, and its programs fewer.
 func tooFewForTheLab(atOnce, limit int) (what, advice string) {
 	const one, each = 48, 16
 	if need := one + each*(max(atOnce, 1)-1); limit < need {

@@ -68,8 +68,8 @@ func (x *assembly) parted(t study.Trial) string {
 
 const coapOverTCP = "coap-tcp"
 
-// largestWhole is the largest message of a treatment, in B, that is one request in captured packets, and what becomes of
-// larger ones; 0: all are.
+// largestWhole is the largest message of a treatment, in B, that is one request in captured packets, and what becomes
+// of larger ones; 0: all are.
 func (x *assembly) largestWhole(s *study.Setup) (most int, why string) {
 	if s.URL != "" || s.Population.Devices > 0 {
 		return 0, ""

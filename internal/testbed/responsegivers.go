@@ -124,8 +124,8 @@ func (x *assembly) nowhere(response string) string {
 	return ""
 }
 
-// only says of what alone a response is measured where no treatment will have it; empty: one may. None has kept one that
-// all leave out on purpose.
+// only says of what alone a response is measured where no treatment will have it; empty: one may. None has kept one
+// that all leave out on purpose.
 func (x *assembly) only(response string) (of string, kept bool) {
 	for s := range x.plan.Study.Setups() {
 		if leavesOut(s, response) {

@@ -39,8 +39,8 @@ func floorCall(name string, enc codec.Encoding, m stack.Message) (floorCaller, e
 	return floorCaller{body, max(1, len(codec.Append(enc, nil, service.Name(name), true, &resp)))}, nil
 }
 
-// Sizes are those of a service's message and of its answer in an encoding, in B. Of more than a million elements it makes
-// none: no element takes less than half a byte.
+// Sizes are those of a service's message and of its answer in an encoding, in B. Of more than a million elements it
+// makes none: no element takes less than half a byte.
 func Sizes(name string, enc codec.Encoding, m stack.Message) (out, in int, err error) {
 	if m.N > 1e6 {
 		return m.N / 2, 0, nil
