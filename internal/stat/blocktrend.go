@@ -77,32 +77,95 @@ func trendOf(xs []float64, size float64) (Test, error) {
 // trials make them, r = |C∩C'|/(2·√(|C||C'|)). The larger of the two variances is taken.
 func scoreOfBlocks(blocks [][]float64, rounding float64) kendall {
 	var k kendall
-	var equal, shared float64 // three times the sums of covariances, of both kinds
-	for i, a := range blocks {
-		var others, signed float64
-		of := make([]float64, len(a))
-		for j, b := range blocks {
-			common, difference := differ(a, b)
-			if i == j || common == 0 {
+	alike := alikeBlocks(blocks)
+	for x, p := range alike {
+		for y, q := range alike[x:] {
+			common := p.common(q)
+			if common == 0 {
 				continue
 			}
-			after := 1.0
-			if j < i {
-				after = -1
-			}
-			others, signed = others+1, signed+after
-			for t := range a {
-				of[t] += after / math.Sqrt(common) * one(!math.IsNaN(b[t]-a[t]))
-			}
-			if j > i {
-				k.count(difference, rounding*common)
+			of, beside := p.sums(blocks, q), q.sums(blocks, p)
+			for m, i := range p.blocks {
+				for n, j := range q.blocks {
+					switch difference := beside[n] - of[m]; {
+					case j > i:
+						k.count(difference, rounding*common)
+					case j < i && y > 0: // else j has met i
+						k.count(-difference, rounding*common)
+					}
+				}
 			}
 		}
-		equal += signed*signed - others
-		shared += dot(of, of) - others
+	}
+	var equal, shared float64 // three times the sums of covariances, of both kinds
+	for _, p := range alike {
+		for _, i := range p.blocks {
+			var others, signed float64
+			of := make([]float64, len(p.has))
+			for _, q := range alike {
+				common := p.common(q)
+				if common == 0 {
+					continue
+				}
+				before, itself := slices.BinarySearch(q.blocks, i)
+				after := len(q.blocks) - before
+				if itself {
+					after--
+				}
+				others, signed = others+float64(before+after), signed+float64(after-before)
+				for t := range of {
+					of[t] += float64(after-before) / math.Sqrt(common) * one(p.has[t] && q.has[t])
+				}
+			}
+			equal += signed*signed - others
+			shared += dot(of, of) - others
+		}
 	}
 	k.variance = k.pairs + max(equal, shared)/3
 	return k
+}
+
+// alike are blocks, by their places, that have the same treatments: there are few kinds, and many blocks of each.
+type alike struct {
+	has    []bool
+	blocks []int // ascending
+}
+
+func alikeBlocks(blocks [][]float64) []alike {
+	var out []alike
+	for i, b := range blocks {
+		has := make([]bool, len(b))
+		for t, y := range b {
+			has[t] = !math.IsNaN(y)
+		}
+		at := slices.IndexFunc(out, func(x alike) bool { return slices.Equal(x.has, has) })
+		if at < 0 {
+			at, out = len(out), append(out, alike{has: has})
+		}
+		out[at].blocks = append(out[at].blocks, i)
+	}
+	return out
+}
+
+// common is how many treatments both have.
+func (x alike) common(with alike) (n float64) {
+	for t := range x.has {
+		n += one(x.has[t] && with.has[t])
+	}
+	return n
+}
+
+// sums are those of the treatments that others have, too, of each block.
+func (x alike) sums(blocks [][]float64, with alike) []float64 {
+	out := make([]float64, len(x.blocks))
+	for k, i := range x.blocks {
+		for t, y := range blocks[i] {
+			if x.has[t] && with.has[t] {
+				out[k] += y
+			}
+		}
+	}
+	return out
 }
 
 // count adds a pair to a score.
@@ -116,14 +179,4 @@ func (k *kendall) count(difference, rounding float64) {
 	default:
 		k.score--
 	}
-}
-
-// differ is how many treatments two blocks have in common, and the sum of what b has more of them.
-func differ(a, b []float64) (common, difference float64) {
-	for t, y := range b {
-		if d := y - a[t]; !math.IsNaN(d) {
-			common, difference = common+1, difference+d
-		}
-	}
-	return common, difference
 }
