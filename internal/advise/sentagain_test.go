@@ -20,6 +20,8 @@ func TestRequestsSentAgain(t *testing.T) {
 			"102 of 1000 requests (10.2 %) were sent again, 0 of 1000 requests (0 %) before: chance does not explain it"},
 		{"all, which says more than none is answered", shares(200, 0, 0, 0, 0, 0), shares(200, 200, 200, 199, 200, 200), 0,
 			stat.Confirmed, "chance does not explain it"},
+		{"each of all", shares(200, 0, 0, 0, 0, 0), shares(200, 200, 200, 200, 200, 200), 0, stat.Confirmed,
+			"were sent again, 0 of 1000 requests (0 %) before: chance does not explain it"},
 		{"one trial", shares(200, 0, 0, 0, 0, 0), shares(200, 0, 0, 150, 0, 0), 0, stat.Undecided,
 			"if requests are sent again independently"},
 		{"fewer", shares(200, 20, 21, 19, 22, 20), shares(200, 0, 0, 0, 0, 0), 0, stat.Contradicted, "were sent again"},

@@ -45,6 +45,7 @@ func TestJobEndsWhereNobodyAnswers(t *testing.T) {
 		{"errors", unwilling, PerRequest, 1, 10, 0, 1, false},
 		{"one answer in the warm-up", once, KeepAlive, 1, 10, 0, 50 * time.Millisecond, false},
 		{"refused", func(net.Conn, int) {}, PerRequest, 1, 0, 0, 1, false},
+		{"few requests", silent, KeepAlive, 1, 0, 0, 1, false},
 		{"never", silent, KeepAlive, 1, 0, 0, 0, false},
 	} {
 		j := Job{Spec: Spec{URL: hostile(t, tt.serve), Connection: tt.connection, Concurrency: tt.concurrency,
@@ -54,6 +55,9 @@ func TestJobEndsWhereNobodyAnswers(t *testing.T) {
 		}
 		if !tt.ends {
 			j.Requests = 10
+		}
+		if tt.what == "few requests" {
+			j.Requests = silentFrom - 1
 		}
 		record, _, err := j.run(t.Context())
 		switch {

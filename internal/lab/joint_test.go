@@ -13,6 +13,7 @@ import (
 	"edgegauge.example/edgegauge/internal/device"
 	"edgegauge.example/edgegauge/internal/device/rpc"
 	"edgegauge.example/edgegauge/internal/kernel"
+	"edgegauge.example/edgegauge/internal/measure"
 	"edgegauge.example/edgegauge/internal/stack"
 	"edgegauge.example/edgegauge/internal/study"
 )
@@ -212,5 +213,25 @@ func TestOneFailsAll(t *testing.T) {
 		if !errors.Is(err, fails) || who != "ours" && !strings.Contains(err.Error(), "bench "+who[:1]) {
 			t.Errorf("%s fails: got %v", who, err)
 		}
+	}
+}
+
+// A bench's run lasts until its last request is over, answered or not: its client is busy for a share of that.
+func TestARunOfABenchEndsWithItsLastRequest(t *testing.T) {
+	j := &joint{own: &jointSink{end: stack.End{CPU: 500 * time.Millisecond}}}
+	for _, x := range []measure.Exchange{{Seq: 1, Sent: 1, Done: time.Millisecond},
+		{Seq: 2, Due: time.Millisecond, Sent: time.Millisecond, Total: time.Second, Failure: "no response within 1s"}} {
+		j.own.count(x)
+	}
+	got := j.runs()
+	if len(got) != 1 || got[0].last != 1001*time.Millisecond || j.own.n != 2 {
+		t.Fatalf("got %+v of %d requests", got, j.own.n)
+	}
+	e := &evidence{setup: &study.Setup{Rate: 1}, benches: got}
+	if why := e.busyBench(0.8); why != "" {
+		t.Error(why)
+	}
+	if got[0].last = 600 * time.Millisecond; e.busyBench(0.8) == "" {
+		t.Error("half a second of CPU time in 0.6 s is not said")
 	}
 }

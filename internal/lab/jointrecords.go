@@ -30,9 +30,7 @@ func (s *jointSink) Record(x measure.Exchange) error {
 			of.anew(s.shift, s.base)
 		}
 	}
-	s.n++
-	at, _ := x.Ended()
-	s.last = max(s.last, at)
+	s.count(x)
 	if x.Seq > 0 && x.Seq <= highestSeq {
 		x.Seq += s.base
 	}
@@ -42,6 +40,12 @@ func (s *jointSink) Record(x measure.Exchange) error {
 		}
 	}
 	return s.recorder.Record(x)
+}
+
+// count notes that a request was over, answered or not.
+func (s *jointSink) count(x measure.Exchange) {
+	at, _ := x.Ended()
+	s.n, s.last = s.n+1, max(s.last, at)
 }
 
 // End ends the records of one bench.

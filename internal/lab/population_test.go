@@ -92,14 +92,15 @@ func TestGatesOfDevices(t *testing.T) {
 // Counts are of all requests, also where the records are a sample.
 func TestCountsOfDevicesAreOfAll(t *testing.T) {
 	r := soundDevices()
-	sums := &accumulator{n: 250, failed: 3}
+	sums := &accumulator{n: 250, failed: 3, given: int64(time.Hour), endless: true}
 	var told population.Account
 	told.Requests, told.Failed, told.Elapsed, told.Sampled = 1000, 10, 10*time.Second, 4
 	b, _ := json.Marshal(told)
 	if err := r.devices.take(stack.End{Population: string(b)}, sums); err != nil {
 		t.Fatal(err)
 	}
-	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.devices.account.Sampled != 4 {
+	if sums.n != 1000 || sums.failed != 10 || sums.last != int64(10*time.Second) || r.devices.account.Sampled != 4 ||
+		sums.given != 0 || sums.endless { // the client says how long the run took
 		t.Errorf("got %d requests, %d failed, in %d ns", sums.n, sums.failed, sums.last)
 	}
 	if err := r.devices.take(stack.End{}, sums); err == nil {

@@ -232,14 +232,23 @@ func withLoss(v history.Verdict, l advise.Loss, level float64) history.Verdict {
 // again, by their levels: what is the surest.
 func (p *Past) failing(r *Report) map[string]advise.Failures {
 	const confidence = 0.95 // as that of what dismisses a suspect
-	out := map[string]advise.Failures{}
 	base, now := r.VersionAttempts()
 	all := advise.FailuresOfTrials(base, now, confidence)
+	for _, f := range all {
+		if f.Verdict != stat.Contradicted {
+			p.Doubts = append(p.Doubts, f.Kind("failed requests")+": "+f.String())
+		}
+	}
+	return surestOf(all)
+}
+
+// surestOf is the surest of what rose, by the levels of the treatments of which it is.
+func surestOf(all []advise.Failures) map[string]advise.Failures {
+	out := map[string]advise.Failures{}
 	for _, f := range all {
 		if f.Verdict == stat.Contradicted {
 			continue
 		}
-		p.Doubts = append(p.Doubts, f.Kind("failed requests")+": "+f.String())
 		for _, of := range all { // that of several treatments is of each that has a part in it
 			key := placeKey(of.Levels)
 			has := out[key]

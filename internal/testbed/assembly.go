@@ -300,7 +300,8 @@ func (x *assembly) seePackets() {
 				linked = append(linked, r)
 			}
 		}
-		if x.seeParted(t, asked); len(lacking) == 0 {
+		x.seeParted(t, asked)
+		if len(lacking) == 0 {
 			continue
 		}
 		keys := []string{"stack", "server.stack", "transport", "connection", "security"}

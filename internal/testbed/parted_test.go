@@ -45,3 +45,25 @@ func TestMessagesThatPacketsDoNotShowAsOneRequest(t *testing.T) {
 		}
 	}
 }
+
+// A message, or an answer, of exactly one block goes whole, and one byte more does not.
+func TestAMessageOfOneBlockIsOneRequest(t *testing.T) {
+	b := bed(t)
+	sizes := map[int]string{}
+	for letters := 800; letters < 1100; letters++ {
+		text := fmt.Sprintf("study: s\nservice: concat\nn: 1\noptions: {letters: %d}\nstack: coap-cbor\n"+
+			"responses: [wire_bytes]\n", letters)
+		p, err := b.Read(t.Context(), "s.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := b.assemble(p, b.Exe, b.Temp)
+		sizes[int(a.madeOf(p.Trials[0]).bytes)] = a.parted(p.Trials[0])
+	}
+	for size, want := range map[int]string{1022: "", // its answer has two bytes more
+		1023: "its answers of 1025 B go in blocks", 1024: "its answers of 1026 B", 1025: "its messages of 1025 B go in blocks"} {
+		if why, ok := sizes[size]; !ok || !strings.HasPrefix(why, want) || want == "" && why != "" {
+			t.Errorf("%d B: %v, got %q, want %q", size, ok, why, want)
+		}
+	}
+}
