@@ -26,7 +26,8 @@ func TestTheSurestIsOfTreatmentsInWhichItRose(t *testing.T) {
 		t.Errorf("y: %+v", f)
 	}
 	for _, p := range [][2]float64{{0.01, 0.002}, {0.002, 0.01}} {
-		got = surestOf([]advise.Failures{of(x, false, "Welch", stat.Confirmed, p[0]), of(x, true, "Welch", stat.Confirmed, p[1])})
+		got = surestOf([]advise.Failures{of(x, false, "Welch", stat.Confirmed, p[0]),
+			of(x, true, "Welch", stat.Confirmed, p[1])})
 		if f := got[placeKey(x)]; f.P != 0.002 {
 			t.Errorf("the surest of %v: %+v", p, f)
 		}

@@ -61,7 +61,8 @@ func TestAMessageOfOneBlockIsOneRequest(t *testing.T) {
 		sizes[int(a.madeOf(p.Trials[0]).bytes)] = a.parted(p.Trials[0])
 	}
 	for size, want := range map[int]string{1022: "", // its answer has two bytes more
-		1023: "its answers of 1025 B go in blocks", 1024: "its answers of 1026 B", 1025: "its messages of 1025 B go in blocks"} {
+		1023: "its answers of 1025 B go in blocks", 1024: "its answers of 1026 B",
+		1025: "its messages of 1025 B go in blocks"} {
 		if why, ok := sizes[size]; !ok || !strings.HasPrefix(why, want) || want == "" && why != "" {
 			t.Errorf("%d B: %v, got %q, want %q", size, ok, why, want)
 		}
