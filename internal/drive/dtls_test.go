@@ -43,7 +43,8 @@ func dtlsPeer(t *testing.T, serve func(c net.Conn, way *dtlsWay, before int)) Sp
 					return
 				}
 				clients[from.String()] = back
-				way := &dtlsWay{front: front, client: from}
+				alerted := make(chan bool)
+				way := &dtlsWay{front: front, client: from, alerted: alerted, alert: sync.OnceFunc(func() { close(alerted) })}
 				ways.Store(back.LocalAddr().String(), way)
 				go func() {
 					b := make([]byte, 1<<16)
@@ -56,6 +57,9 @@ func dtlsPeer(t *testing.T, serve func(c net.Conn, way *dtlsWay, before int)) Sp
 						way.last = append([]byte(nil), b[:n]...)
 						way.Unlock()
 						front.WriteTo(b[:n], from)
+						if n > 0 && b[0] == 21 { // an alert: a client that looks finds it from now on
+							way.alert()
+						}
 					}
 				}()
 			}
@@ -79,8 +83,10 @@ func dtlsPeer(t *testing.T, serve func(c net.Conn, way *dtlsWay, before int)) Sp
 
 // A dtlsWay is what leads to a client.
 type dtlsWay struct {
-	front  *net.UDPConn
-	client net.Addr
+	front   *net.UDPConn
+	client  net.Addr
+	alerted chan bool // closed when an alert has gone to the client
+	alert   func()
 	sync.Mutex
 	last []byte
 }
@@ -110,16 +116,24 @@ func hears(c net.Conn) []byte {
 // answered, there is no response, and what is idempotent goes again once.
 func TestDTLSSessionsThatTheServerEnds(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
-		closed := make(chan bool, 9)
-		s := dtlsPeer(t, func(c net.Conn, _ *dtlsWay, _ int) {
-			if b := hears(c); b != nil {
-				c.Write(answered(b))
+		var ending atomic.Int32 // sessions that have answered, until their clients can find them closed
+		s := dtlsPeer(t, func(c net.Conn, way *dtlsWay, _ int) {
+			b := hears(c)
+			if b == nil {
+				return
 			}
+			ending.Add(1)
+			defer ending.Add(-1)
+			c.Write(answered(b))
 			c.Close()
-			closed <- true
+			<-way.alerted
 		})
 		s.Concurrency = concurrency
-		call := after{Fixed("x"), func() { <-closed }}
+		call := after{Fixed("x"), func() {
+			for ending.Load() > 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}}
 		r, xs := drive(t, s, Load{Schedule: ClosedLoop(4, 50*time.Millisecond)}, call)
 		sound(t, xs)
 		if q := r.Quality; q.Reconnects != 4-concurrency || q.Repetitions != 0 {

@@ -392,8 +392,11 @@ func TestReadingWholeKeepsNobodyWaiting(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	reading := s.page(func(r *http.Request) (string, any, error) {
 		err := s.aside(r.Context(), func() error {
-			begun <- struct{}{}
-			<-r.Context().Done()
+			select {
+			case begun <- struct{}{}:
+				<-r.Context().Done()
+			case <-r.Context().Done(): // the one that waited gets its turn when all leave
+			}
 			return r.Context().Err()
 		})
 		return "", nil, err
