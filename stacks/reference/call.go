@@ -218,6 +218,9 @@ func (p *program) run(ctx context.Context, d *drive.Driver, s stack.Call, r stac
 		load.Schedule = drive.Constant(r.Rate, r.Requests, load.For)
 	default:
 		load.Schedule = drive.ClosedLoop(r.Requests, time.Duration(r.Interval))
+		if s.Concurrency > 1 && r.Requests != 1 {
+			noneIsFirst(c)
+		}
 	}
 	record, err := d.Run(ctx, load, c)
 	if err != nil {

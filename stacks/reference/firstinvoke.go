@@ -44,6 +44,18 @@ func (f *firstInvoke) phases() stack.Phases {
 	return p
 }
 
+// none says that several requests begin at once. Without it, one that was over early would be taken for the first.
+func (f *firstInvoke) none() {
+	f.over = f.over || f.began == 0
+}
+
+// noneIsFirst tells a caller so, if it times its first request.
+func noneIsFirst(c drive.Call) {
+	if f, ok := c.(interface{ none() }); ok {
+		f.none()
+	}
+}
+
 // phasesOf are the phases that a caller knows and has not told yet.
 func phasesOf(c drive.Call) stack.Phases {
 	if p, ok := c.(interface{ phases() stack.Phases }); ok {

@@ -19,6 +19,9 @@ func TestFirstInvoke(t *testing.T) {
 		{"and so is the second", func(f *firstInvoke) { f.begin(); answer(f, nil); f.begin(); answer(f, nil) }, true},
 		{"the first has a wrong answer", func(f *firstInvoke) { f.begin(); answer(f, bad); f.begin(); answer(f, nil) },
 			false},
+		{"one of several is over before the next begins", func(f *firstInvoke) { f.none(); f.begin(); answer(f, nil) },
+			false},
+		{"several begin after the first", func(f *firstInvoke) { f.begin(); answer(f, nil); f.none() }, true},
 		{"the first has no answer", func(f *firstInvoke) { f.begin(); f.begin(); answer(f, nil) }, false},
 	} {
 		var f firstInvoke
