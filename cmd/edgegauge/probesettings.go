@@ -33,8 +33,9 @@ type probeHeader struct {
 
 // settingsOf are those of a job.
 func settingsOf(j drive.Job) *probeSettings {
-	s := probeSettings{WarmUp: j.WarmUp, Timeout: j.Timeout.Seconds(), Headers: []probeHeader{}, ContentType: j.ContentType,
-		MostBody: j.MostBody, Expect: j.Status, Match: j.Match, QoS: int(j.QoS), Insecure: j.Credentials.Insecure}
+	s := probeSettings{WarmUp: j.WarmUp, Timeout: j.Timeout.Seconds(), Headers: []probeHeader{},
+		ContentType: j.ContentType, MostBody: j.MostBody,
+		Expect: j.Status, Match: j.Match, QoS: int(j.QoS), Insecure: j.Credentials.Insecure}
 	for _, h := range j.Header {
 		name, value, _ := strings.Cut(h, ":")
 		sum := sha256.Sum256([]byte(strings.TrimSpace(value)))

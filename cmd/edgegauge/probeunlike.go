@@ -11,8 +11,8 @@ import (
 
 // doubtUnlike takes back what a comparison of two probes decides where the runs of one rise, fall or are of two kinds,
 // which probe itself says: their mean depends on how long the service was probed. What each run of one says beside each
-// run of the other stands. Of what is undecided anyway it says why more runs would not help. It reports whether a figure
-// or a condition is undecided for that.
+// run of the other stands. Of what is undecided anyway it says why more runs would not help. It reports whether a
+// figure or a condition is undecided for that.
 func doubtUnlike(out *report.Compared, old, new []advise.Series) (doubted bool) {
 	for i := range out.Contrasts {
 		c := &out.Contrasts[i]
@@ -60,8 +60,8 @@ func doubtUnlike(out *report.Compared, old, new []advise.Series) (doubted bool) 
 // ratios are the least and the greatest that a run of the new probe has to one of the old.
 type ratios struct{ lo, hi float64 }
 
-// unlikeBeside says, a line a side, why the runs of a figure are no replications; empty: nothing speaks against it, or it
-// is none of times. apart is how far the runs of both sides lie from each other.
+// unlikeBeside says, a line a side, why the runs of a figure are no replications; empty: nothing speaks against it, or
+// it is none of times. apart is how far the runs of both sides lie from each other.
 func unlikeBeside(c advise.Contrast, old, new []advise.Series) (why string, apart ratios) {
 	of := func(all []advise.Series) (values []float64) {
 		for _, s := range all {

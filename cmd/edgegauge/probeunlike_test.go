@@ -54,8 +54,8 @@ func TestCompareDoubtsRunsThatAreNoReplications(t *testing.T) {
 	}
 }
 
-// Two probes that differ in warm-up, time-out or headers are of different loads, and compare says in what. What it keeps
-// of a header does not tell its value.
+// Two probes that differ in warm-up, time-out or headers are of different loads, and compare says in what. What it
+// keeps of a header does not tell its value.
 func TestCompareSaysWhichSettingsOfProbesDiffer(t *testing.T) {
 	t.Parallel()
 	o := newOwn(t)

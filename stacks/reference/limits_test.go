@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestEveryStackKeepsLimitsBody(t *testing.T) {
 	t.Log("seed", seed)
 	draw := rand.New(rand.NewPCG(seed, 1))
 	for _, k := range kinds() {
-		for _, transport := range append(k.versions[:len(k.versions):len(k.versions)], k.transport)[:max(len(k.versions), 1)] {
+		for _, transport := range append(slices.Clone(k.versions), k.transport)[:max(len(k.versions), 1)] {
 			encoding := k.encodings[draw.IntN(len(k.encodings))]
 			// An envelope of DPWS has a header, and the texts of EXI may be longer than the message.
 			if testing.Short() && draw.IntN(3) > 0 || k.find != nil || strings.Contains(string(encoding), "exi") {
@@ -84,11 +85,12 @@ func exchanged(t *testing.T, k kind, transport string, s stack.Serve, called int
 		return err.Error()
 	}
 	if _, err = cl.Call(ctx, stack.Call{URL: served.URL, Service: s.Service, Encoding: s.Encoding, Transport: transport,
-		Security: s.Security, Credentials: s.Credentials, Message: s.Message, Connection: "keep-alive", Timeout: int64(20 * time.Second),
-		Limits: stack.Limits{Body: called}}); err != nil {
+		Security: s.Security, Credentials: s.Credentials, Message: s.Message, Connection: "keep-alive",
+		Timeout: int64(20 * time.Second), Limits: stack.Limits{Body: called}}); err != nil {
 		return err.Error()
 	}
-	if _, err := cl.Run(ctx, stack.Run{Requests: 1, Record: true}, func(x measure.Exchange) { why = x.Failure }); err != nil {
+	failure := func(x measure.Exchange) { why = x.Failure }
+	if _, err := cl.Run(ctx, stack.Run{Requests: 1, Record: true}, failure); err != nil {
 		return err.Error()
 	}
 	return why
