@@ -46,10 +46,28 @@ func creatable(flag, path string) error {
 		return exit{exitUsage, fmt.Errorf("%s %s is a folder; name a file", flag, path)}
 	}
 	if stays(path) {
-		return nil
+		return uncreatable(flag, path)
 	}
 	if err := writable(filepath.Dir(path)); err != nil {
 		return exit{exitUsage, fmt.Errorf("%s %s: %w", flag, path, err)}
+	}
+	return nil
+}
+
+// uncreatable says why no file can be made where the symbolic link at a path leads, if nothing is there yet.
+func uncreatable(flag, path string) error {
+	_, err := os.Stat(path)
+	to, err2 := os.Readlink(path)
+	if err == nil || err2 != nil {
+		return nil
+	}
+	end := to
+	if !filepath.IsAbs(end) {
+		end = filepath.Join(filepath.Dir(path), end)
+	}
+	if errors.Is(err, syscall.ELOOP) || stays(end) && uncreatable(flag, end) != nil || !exists(filepath.Dir(end)) {
+		return exit{exitUsage, fmt.Errorf("%s %s is a symbolic link to %s, where no file can be made; remove the link, or "+
+			"name another file", flag, path, to)}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"edgegauge.example/edgegauge/internal/advise"
 	"edgegauge.example/edgegauge/internal/kernel"
@@ -22,25 +23,26 @@ const probeFormat = 1
 
 // A probeReport is what probe --json prints.
 type probeReport struct {
-	Format          int        `json:"format"`
-	Kind            string     `json:"kind"` // probe
-	URL             string     `json:"url"`
-	Load            probeLoad  `json:"load"`
-	Requests        int        `json:"requests"`
-	Failures        int        `json:"failures"`
-	FirstFailure    string     `json:"first_failure"`
-	Repetitions     int        `json:"repetitions"`
-	Retransmissions int        `json:"retransmissions"`
-	Reconnects      int        `json:"reconnects"`
-	Seed            uint64     `json:"seed"`
-	Warnings        []string   `json:"warnings"`
-	Hints           []string   `json:"hints"`
-	Confidence      float64    `json:"confidence"` // of every interval, 0 to 1
-	Figures         []probed   `json:"figures"`
-	Runs            int        `json:"runs"`
-	PerRun          []probeRun `json:"per_run"`
-	Conditions      []judged   `json:"conditions,omitempty"`
-	Verdict         string     `json:"verdict,omitempty"` // of the conditions
+	Format          int            `json:"format"`
+	Kind            string         `json:"kind"` // probe
+	URL             string         `json:"url"`
+	Load            probeLoad      `json:"load"`
+	Settings        *probeSettings `json:"settings,omitempty"` // nil: an earlier edgegauge wrote it
+	Requests        int            `json:"requests"`
+	Failures        int            `json:"failures"`
+	FirstFailure    string         `json:"first_failure"`
+	Repetitions     int            `json:"repetitions"`
+	Retransmissions int            `json:"retransmissions"`
+	Reconnects      int            `json:"reconnects"`
+	Seed            uint64         `json:"seed"`
+	Warnings        []string       `json:"warnings"`
+	Hints           []string       `json:"hints"`
+	Confidence      float64        `json:"confidence"` // of every interval, 0 to 1
+	Figures         []probed       `json:"figures"`
+	Runs            int            `json:"runs"`
+	PerRun          []probeRun     `json:"per_run"`
+	Conditions      []judged       `json:"conditions,omitempty"`
+	Verdict         string         `json:"verdict,omitempty"` // of the conditions
 }
 
 // A probeLoad is what was sent, and how.
@@ -335,6 +337,8 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 			"--other-url compares them", oldPath, old.URL, newPath, new.URL)}
 	case old.Load.String() != new.Load.String() && !f.otherLoad:
 		return out, otherLoad(oldPath, newPath, fmt.Sprintf("%s before, %s now", old.Load, new.Load))
+	case !f.otherLoad && len(old.Settings.differences(new.Settings)) > 0:
+		return out, otherLoad(oldPath, newPath, strings.Join(old.Settings.differences(new.Settings), "; "))
 	case old.answered() == 0:
 		return out, exit{exitUnmeasured, fmt.Errorf("%s: all %d requests failed (the first: %s), so there is nothing to "+
 			"compare with; probe the old version again", oldPath, old.Requests, old.FirstFailure)}
@@ -386,7 +390,9 @@ func compareProbes(oldPath, newPath string, old, new probeReport, conditions []a
 			out.Warnings = append(out.Warnings, side.name+": "+w)
 		}
 	}
-	if out.Verdict() == stat.Undecided && out.Open() {
+	if doubtUnlike(&out, a, b) {
+		out.Cure = "find out what builds up or warms up in the service, or in what the runs differ, and probe both again"
+	} else if out.Verdict() == stat.Undecided && out.Open() {
 		out.Cure = "probe both again with more --runs, alternately, on a quieter machine"
 	}
 	return out, nil
@@ -406,7 +412,7 @@ func differencesOf(old, new probeReport) []string {
 			out = append(out, fmt.Sprintf("%s: %s before, %s now", x.what, x.old, x.new))
 		}
 	}
-	return out
+	return append(out, old.Settings.differences(new.Settings)...)
 }
 
 func (l probeLoad) String() string {

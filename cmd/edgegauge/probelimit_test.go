@@ -22,7 +22,7 @@ func TestBodyBeyondTheLimit(t *testing.T) {
 	o.write(t, "s.yaml", "study: s\nserver: {url: \""+s.URL+"\"}\nrequests: 2\nretries: 0\nlimits: {body: 250kB}\n"+
 		"design: {replications: 1}\n")
 	out, _ = o.run(t, "run", "s.yaml", "--quiet")
-	if !strings.Contains(out, "response: body larger than 500 kB (twice limits.body)") {
+	if !strings.Contains(out, "response: body larger than 250 kB (limits.body)") {
 		t.Errorf("run: %s", out)
 	}
 }

@@ -190,7 +190,7 @@ func (p *probe) writeJSON(w io.Writer, all []figures, t total, table []probed, j
 	}
 	out := probeReport{Format: probeFormat, Kind: "probe", URL: p.job.URL, Load: probeLoad{Loop: loop,
 		Protocol: p.job.Protocol, Method: p.job.Method, Connection: p.job.Connection, Concurrency: p.job.Concurrency,
-		Rate: p.job.Rate, Arrival: p.job.Arrivals, Body: len(p.job.Body)},
+		Rate: p.job.Rate, Arrival: p.job.Arrivals, Body: len(p.job.Body)}, Settings: settingsOf(p.job),
 		Requests: t.sent, Failures: t.failed, FirstFailure: t.why, Repetitions: t.repetitions,
 		Retransmissions: t.retransmissions, Reconnects: t.reconnects, Seed: p.job.Seed, Warnings: p.warnings(all, t),
 		Hints: p.hints(all), Confidence: p.confidence, Figures: table, Runs: len(all), Conditions: judgements,

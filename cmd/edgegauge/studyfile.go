@@ -237,6 +237,9 @@ func checkOut(dir string) error {
 func mayMake(dir string) error {
 	var made []string
 	for d := filepath.Clean(dir); !exists(d); d = filepath.Dir(d) {
+		if to, err := os.Readlink(d); err == nil { // which would be removed below
+			return fmt.Errorf("%s is a symbolic link to %s, where nothing is", d, to)
+		}
 		made = append(made, d)
 	}
 	err := os.MkdirAll(dir, 0o777)

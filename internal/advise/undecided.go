@@ -26,6 +26,8 @@ const (
 	// Hidden: the steps of a clock or a meter, or what a meter does not see, leave it open, however many such trials
 	// there are. Of a repetition only.
 	Hidden Why = "hidden"
+	// Unlike: the replicates of a side rise, fall or are of two kinds; the contrast's Doubt says how.
+	Unlike Why = "unlike"
 )
 
 // A Doubt says what keeps a condition undecided.

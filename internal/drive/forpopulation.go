@@ -2,6 +2,7 @@ package drive
 
 import (
 	"crypto/tls"
+	"fmt"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -41,6 +42,17 @@ func ParseHTTP(b []byte, most int) (HTTPReply, error) {
 		return HTTPReply{}, nil
 	}
 	return HTTPReply{r.status, b[r.start:r.end], r.pos, r.reusable()}, nil
+}
+
+// Within says, as a Driver does, that a response's body of so many bytes is longer than allowed.
+func Within(s Spec, size int) error {
+	switch {
+	case s.MostBody == 0 || size <= s.MostBody:
+		return nil
+	case s.Limit != "":
+		return fmt.Errorf("%w (%s)", tooLarge(s.MostBody), s.Limit)
+	}
+	return tooLarge(s.MostBody)
 }
 
 // TLSConfig is that of a Driver's connections; nil: they have no TLS.

@@ -81,7 +81,11 @@ func (w *http2Conn) data(flags byte, stream uint32, b []byte) error {
 	if w.stream.status < 200 {
 		return errors.New("data before a response's header")
 	}
-	if len(w.stream.body)+len(b) > w.most {
+	most := w.most
+	if w.grpc { // what is before a message is none of it
+		most += grpcPrefix
+	}
+	if len(w.stream.body)+len(b) > most {
 		return tooLarge(w.most)
 	}
 	w.stream.body = append(w.stream.body, b...)

@@ -50,6 +50,8 @@ func reason(o advise.Outcome) string {
 	switch d := o.Doubt; d.Why {
 	case advise.Untested:
 		return "a figure cannot be tested"
+	case advise.Unlike:
+		return "runs are no replications of one another, since they rise, fall or are of two kinds"
 	case advise.Waited:
 		return "programs waited for a CPU, which may explain a difference or hide one; such trials cannot decide"
 	case advise.Tails:
@@ -86,7 +88,7 @@ func whatNext(o advise.Outcome) string {
 		return ""
 	}
 	switch d := o.Doubt; d.Why {
-	case advise.Untested:
+	case advise.Untested, advise.Unlike:
 		return o.Contrast.Doubt
 	case advise.Waited:
 		explains := "may explain " + waitExplains(o)

@@ -46,9 +46,17 @@ func WithoutBase(sets []string) []string {
 // Versioned is the setting of which WithBase puts another version beside each level,
 // and the names of the stacks there, as the study has them.
 func (p Plan) Versioned() (key string, stacks []string, err error) {
-	if slices.ContainsFunc(p.Study.treatments, func(t treatment) bool { return t.setup.URL != "" }) {
-		return "", nil, errors.New("the study measures a service that edgegauge does not start, so it cannot start another " +
-			"version; probe both versions instead: edgegauge probe URL --json")
+	running := func(t treatment) bool { return t.setup.URL != "" }
+	switch {
+	case !slices.ContainsFunc(p.Study.treatments, running):
+	case slices.ContainsFunc(p.Study.treatments, func(t treatment) bool { return !running(t) }):
+		return "", nil, errors.New("the study also measures a service that edgegauge does not start (server.url), and of " +
+			"that cannot start another version; exclude these treatments to compare versions of the stacks")
+	default:
+		return "", nil, errors.New("the study measures a service that edgegauge does not start (server.url), so it cannot " +
+			"start another version; run the study while the old version runs there (edgegauge run STUDY --out old), again " +
+			"while the new one does (--out new), and compare both: edgegauge compare old new; or, if both versions can run " +
+			"at once, at two addresses, vary server.url: their trials then alternate in one study")
 	}
 	for _, s := range p.Study.Fixed {
 		if slices.Contains(stackKeys, s.Key) {

@@ -25,7 +25,9 @@ func TestBeside(t *testing.T) {
 		{"service: monitor\nserver: {stack: a}\nclient: {stack: b}\n", "", "sets both"},
 		{"service: monitor\nfactors: {x: [{name: p, stack: a, encoding: json}, {name: q, stack: b, encoding: xml}]}\n", "",
 			"together with other"},
-		{"server: {url: 'http://h/'}\nrequest: {method: GET}\n", "", "does not start"},
+		{"server: {url: 'http://h/'}\nrequest: {method: GET}\n", "", "edgegauge compare old new"},
+		{"factors: {x: [{name: p, server.url: 'http://h/'}, {name: q, stack: a, service: monitor}]}\n", "",
+			"exclude these treatments"},
 	} {
 		s, err := Parse("s.yaml", []byte(head+tt.study), Vocabulary{})
 		if err != nil {

@@ -183,13 +183,25 @@ func readLeaveOut(r *reader, what string, n *node) (Setting, bool) {
 	for _, item := range n.items {
 		name, ok := r.name(what, item)
 		if strings.Contains(name, ".") {
-			ok = ok && r.known("response", Word{name, item.pos}, r.vocabulary.Sided)
+			ok = ok && r.sided(Word{name, item.pos})
 		} else {
 			ok = ok && r.response(Word{name, item.pos})
 		}
 		good, names = good && ok, append(names, name)
 	}
 	return fixed(strings.Join(names, " "), n.pos, names, func(s *Setup) *[]string { return &s.LeaveOut }), good
+}
+
+// sided accepts a response of one side. Of a response that only the other side has, the name there is what was meant.
+func (r *reader) sided(w Word) bool {
+	side, name, _ := strings.Cut(w.Text, ".")
+	for _, x := range r.vocabulary.Sided {
+		if other, of, _ := strings.Cut(x, "."); of == name && other != side && !slices.Contains(r.vocabulary.Sided, w.Text) {
+			r.fail(w.Pos, fmt.Sprintf("no response %q: %s is of the %s alone", w.Text, name, other), "write "+name)
+			return false
+		}
+	}
+	return r.known("response", w, r.vocabulary.Sided)
 }
 
 func (r *reader) choice(what string, n *node, names []string) (string, bool) {

@@ -26,7 +26,7 @@ type Study struct {
 	Timeouts        Timeouts
 	Retries         int        // more runs of a trial found invalid
 	Failures        *float64   // share of a trial's requests that may fail; nil: only what a link loses, and of devices
-	Body            int64      // B, the largest message body accepted
+	Body            int64      // B, the largest body of a request or an answer that is accepted
 	Packets         bool       // keep every trial's packets
 	Pin             Pin        // CPUs of either side
 	SkipUnavailable bool       // leave out what the machine cannot do, instead of refusing to run

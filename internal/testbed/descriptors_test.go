@@ -39,6 +39,13 @@ func TestWhatEachTrialWouldFailOf(t *testing.T) {
 			"limits.body, 10B; raise limits: {body: …}"},
 		{"stack: reference/rest-json\nservice: monitor\nlimits: {body: 200B}", ""},
 		{"stack: reference/rest-json\nservice: temperature\nlimits: {body: 200B}", ""},
+		{"stack: reference/soap\nn: 20\nlimits: {body: 188B}", "the answer to a message of 20 elements takes 204 B in " +
+			"soap11, above limits.body, 188B"},
+		{"stack: reference/soap\nn: 20\nlimits: {body: 204B}", ""},
+		{devices + "stack: reference/mqtt\nencoding: json\nn: 20\nlimits: {body: 30B}", "B in json, above limits.body, 30B"},
+		{"stack: reference/floor-tcp\nencoding: soap11\nn: 20\nlimits: {body: 203B}", "takes 204 B in soap11"},
+		{"stack: reference/rest-exi\nencoding: exi-schema-compressed\nservice: concat\nn: 50\noptions: {letters: 100}\n" +
+			"limits: {body: 4900B}", "exi-schema-compressed, and its texts unpack to one above limits.body, 4900B"},
 		{"stack: reference/rest-json\nn: 5\npin: {client: 4000}", "CPU 4000 is not one of those"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'serial:/dev/no-such-tty'", "no-such-tty: no such file"},
 		{"stack: reference/rest-json\nservice: temperature\nsensor: 'w1:28-0'", "w1_slave: no such file"},

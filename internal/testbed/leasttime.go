@@ -359,7 +359,6 @@ func (x *assembly) madeOf(t study.Trial) made {
 
 // answerOf is the size of the answer to a treatment's message in B; 0: not known, or of a message whose size is not.
 func (x *assembly) answerOf(t study.Trial) int64 {
-	const mostAnswered = 1_000_000 // values, which a service has to sort
 	call, err := x.lab.CallOf(t)
 	encoding, err2 := codec.Parse(t.Setup.Encoding)
 	name, err3 := service.Parse(t.Setup.Service)
@@ -367,16 +366,8 @@ func (x *assembly) answerOf(t study.Trial) int64 {
 		call.Message.N*max(call.Message.Letters, 1) > mostAnswered {
 		return 0
 	}
-	var request, answer service.Message
 	m := call.Message
-	service.Make(name, m.Seed, m.N, service.Width{Letters: m.Letters, Max: m.Max}, &request)
-	if name == service.IO || name == service.Temperature { // which need the server's disk or sensor, and answer shortly
-		return 0
-	}
-	if service.Answer(name, &request, &answer, service.Env{}) != nil {
-		return 0
-	}
-	return int64(len(codec.Append(encoding, nil, name, true, &answer)))
+	return int64(len(answered(name, encoding, requested(name, m, m.N, m.Letters))))
 }
 
 // roundTrip is that of a link's delays; most requests take longer where they vary.

@@ -42,6 +42,11 @@ func (x *assembly) openRequests(ctx context.Context) {
 			x.fault(t, err.Error(), "", "server.url", "request", "transport", "connection")
 			continue
 		}
+		if most := x.plan.Study.Body; int64(len(job.Body)) > most {
+			x.fault(t, fmt.Sprintf("the body of the request takes %d B, above limits.body, %s", len(job.Body),
+				study.SizeText(most)), "raise limits: {body: …}, or send less", "request")
+			continue
+		}
 		x.lab.Requests[t.Setup] = job
 		x.onlyServers(t)
 		if lab.IsAway(t.Setup.Client.Device) { // what a board reaches is not what is reached from here
@@ -72,7 +77,7 @@ func (x *assembly) job(s *study.Setup) (drive.Job, error) {
 		URL: s.URL, Method: q.Method, ContentType: q.ContentType, Accept: q.Accept, Connection: s.Connection,
 		Concurrency: s.Concurrency, Timeout: x.plan.Study.Timeouts.Request, QoS: byte(q.QoS), NON: q.Confirmable == "off",
 		Topic: q.Topic, ResponseTopic: q.ResponseTopic,
-		MostBody: int(min(2*x.plan.Study.Body, 1<<30)), Limit: "twice limits.body",
+		MostBody: int(min(x.plan.Study.Body, drive.MostBody)), Limit: "limits.body",
 		Credentials: drive.Credentials{Insecure: q.Insecure, Identity: q.Identity}}}
 	if q.Path != "" {
 		job.URL = withPath(s.URL, q.Path)

@@ -22,6 +22,7 @@ type caller struct {
 	encoding          codec.Encoding
 	request, response service.Message
 	check             *service.Checker
+	limit             int // of texts that an answer unpacks to
 	wait              waits
 	firstInvoke
 }
@@ -39,7 +40,7 @@ func (c *caller) Decode(_ uint64, status int, body []byte) error {
 	if status/100 != 2 {
 		return fmt.Errorf("status %d: %.300s", status, bytes.TrimSpace(body))
 	}
-	err := codec.Decode(c.encoding, body, c.name, true, &c.response)
+	err := codec.DecodeWithin(c.encoding, body, c.name, true, &c.response, c.limit)
 	c.answered()
 	return err
 }
@@ -121,14 +122,18 @@ func (p *program) answerRuns(s stack.Call, spec drive.Spec, c drive.Call) ([]byt
 }
 
 func (p *program) caller(s stack.Call) (drive.Call, error) {
-	c := &caller{name: service.Name(s.Service), encoding: p.encoding(s.Encoding)}
+	c := &caller{name: service.Name(s.Service), encoding: p.encoding(s.Encoding), limit: unpacked(s.Limits)}
 	w := service.Width{Letters: s.Message.Letters, Max: s.Message.Max}
 	if err := w.Check(); err != nil {
 		return nil, err
 	}
 	service.Make(c.name, s.Message.Seed, s.Message.N, w, &c.request)
 	if p.kind.transport == "tcp" || p.kind.transport == "udp" {
-		return floorCall(s.Service, c.encoding, s.Message)
+		f, err := floorCall(s.Service, c.encoding, s.Message)
+		if err == nil {
+			err = f.within(s.Limits)
+		}
+		return f, err
 	}
 	var err error
 	if c.check, err = service.NewChecker(c.name, &c.request); err != nil {
@@ -142,8 +147,7 @@ func (p *program) caller(s stack.Call) (drive.Call, error) {
 func (p *program) spec(s stack.Call, call drive.Call) (drive.Spec, error) {
 	enc := p.encoding(s.Encoding)
 	spec := drive.Spec{URL: s.URL, Connection: s.Connection, Concurrency: max(s.Concurrency, 1),
-		// an answer may be longer than its request
-		Timeout: time.Duration(s.Timeout), MostBody: int(min(2*s.Limits.Body, 1<<30)), Limit: "twice limits.body"}
+		Timeout: time.Duration(s.Timeout), MostBody: int(min(s.Limits.Body, drive.MostBody)), Limit: "limits.body"}
 	switch p.kind.transport {
 	case "coap", "coap-tcp":
 		number, _ := enc.ContentFormat()

@@ -39,6 +39,14 @@ func floorCall(name string, enc codec.Encoding, m stack.Message) (floorCaller, e
 	return floorCaller{body, max(1, len(codec.Append(enc, nil, service.Name(name), true, &resp)))}, nil
 }
 
+// within refuses messages that are longer than what a body may be.
+func (f floorCaller) within(l stack.Limits) error {
+	if most := max(len(f.body), f.answer); most > unpacked(l) {
+		return fmt.Errorf("a message of %d B is above limits.body, %d B", most, l.Body)
+	}
+	return nil
+}
+
 // Sizes are those of a service's message and of its answer in an encoding, in B. Of more than a million elements it
 // makes none: no element takes less than half a byte.
 func Sizes(name string, enc codec.Encoding, m stack.Message) (out, in int, err error) {
@@ -80,6 +88,9 @@ type floorServer struct {
 
 func serveFloor(p *program, s stack.Serve) (server, error) {
 	call, err := floorCall(s.Service, p.encoding(s.Encoding), s.Message)
+	if err == nil {
+		err = call.within(s.Limits)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -119,6 +119,9 @@ func fill(spec *population.Spec, d drive.Spec, c drive.Call, right int) error {
 	spec.Body, spec.Timeout = len(body), d.Timeout
 	checker, _ := c.(drive.Checker)
 	spec.Judge = func(payload []byte) error {
+		if err := drive.Within(d, len(payload)); err != nil {
+			return err
+		}
 		err := c.Decode(0, right, payload)
 		if err == nil && checker != nil {
 			err = checker.Check(0)

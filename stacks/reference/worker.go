@@ -56,10 +56,7 @@ type worker struct {
 func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
 	w := &workers{name: service.Name(s.Service), encoding: enc, kept: newRecords()}
 	w.pool.New = func() any { return w.worker() }
-	limit := math.MaxInt
-	if 0 < s.Limits.Body && s.Limits.Body < math.MaxInt {
-		limit = int(s.Limits.Body)
-	}
+	limit := unpacked(s.Limits)
 	w.decode = func(x *worker) error { return codec.DecodeWithin(enc, x.body, w.name, false, &x.request, limit) }
 	w.encode = func(x *worker) { x.answer = codec.Append(enc, x.answer[:0], w.name, true, &x.response) }
 	w.env.Keep = keepIn(s.Directory)
@@ -75,6 +72,14 @@ func newWorkers(s stack.Serve, enc codec.Encoding) (*workers, error) {
 		}
 	}
 	return w, nil
+}
+
+// unpacked is the limit of what a message unpacks to, in B. Who states none has none.
+func unpacked(l stack.Limits) int {
+	if 0 < l.Body && l.Body < math.MaxInt {
+		return int(l.Body)
+	}
+	return math.MaxInt
 }
 
 // workers are those of a program's server.
