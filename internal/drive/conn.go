@@ -48,6 +48,9 @@ type (
 	parter interface{ goodbye() }
 	// An ender forgets what belonged to a connection that is gone.
 	ender interface{ hungUp() }
+	// A survivor has a connection that a request that failed alone does no harm to; outlives says so of one that failed
+	// by err.
+	survivor interface{ outlives(err error) bool }
 	// A resumer goes on with a request over another connection by its own rules;
 	// resume says whether it does so for the one under way.
 	resumer interface{ resume() bool }
@@ -83,6 +86,7 @@ type abilities struct {
 	greeter       greeter
 	parter        parter
 	ender         ender
+	survivor      survivor
 	resumer       resumer
 	idler         idler
 	retransmitter retransmitter
@@ -100,6 +104,7 @@ func abilitiesOf(s stream) (a abilities) {
 	a.greeter, _ = s.(greeter)
 	a.parter, _ = s.(parter)
 	a.ender, _ = s.(ender)
+	a.survivor, _ = s.(survivor)
 	a.resumer, _ = s.(resumer)
 	a.idler, _ = s.(idler)
 	a.retransmitter, _ = s.(retransmitter)

@@ -243,6 +243,7 @@ func frameFault(h []byte, size int) error {
 func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	at := 0
+	var failed error // the stream, alone
 	for w.n-at >= http2HeaderBytes {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
@@ -254,9 +255,13 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 		} else {
 			err = w.take(h[3], h[4], binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size])
 		}
+		if ofStream(err) {
+			failed, err = err, nil
+			w.abandon(failed)
+		}
 		if err != nil && w.stream.whole { // what follows a response is no fault of it
 			w.goingAway = true
-			return true, nil
+			return failed == nil, failed
 		}
 		if err != nil {
 			return false, fmt.Errorf("HTTP/2: %w", err)
@@ -268,8 +273,29 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 		w.out = binary.BigEndian.AppendUint32(appendFrame(w.out, 4, frameReset, 0, w.last), resetCancel)
 		w.ended, w.body = true, nil
 	}
+	if failed != nil {
+		return false, fmt.Errorf("HTTP/2: %w", failed)
+	}
 	return w.stream.whole, nil
 }
+
+// ofStream says of an error whether it is of one stream, and its connection goes on.
+func ofStream(err error) bool {
+	return errors.Is(err, errReset) || errors.Is(err, errLength) || errors.As(err, new(tooLargeError))
+}
+
+// abandon has nothing more come of the stream under way, which failed by err. The server has ended those that it reset.
+func (w *http2Conn) abandon(err error) {
+	w.stream.whole = true
+	switch {
+	case errors.Is(err, errReset):
+		w.ended, w.body = true, nil
+	case errors.As(err, new(tooLargeError)):
+		w.ended = false // the server has not ended it: it is reset
+	}
+}
+
+func (w *http2Conn) outlives(err error) bool { return ofStream(err) && w.reusable() }
 
 // unasked takes what came between requests; before the first one it is the
 // server's preface, which ours goes ahead of.

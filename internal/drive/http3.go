@@ -343,6 +343,10 @@ func http3Plain(err error) error {
 	return plain(err)
 }
 
+func (w *http3Stream) outlives(err error) bool {
+	return ofStream(err) && w.conn != nil && w.conn.quic.Context().Err() == nil
+}
+
 // hungUp: the next request finds a new connection, but does not close one that
 // other requests are on.
 func (w *http3Stream) hungUp() {

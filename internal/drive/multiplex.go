@@ -307,8 +307,8 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	if l != nil {
 		l.bytes = m.w.answering()
 	}
-	if _, long := err.(tooLargeError); (long || errors.Is(err, errLength)) && l != nil {
-		if long || !m.w.ended {
+	if ofStream(err) && l != nil {
+		if long := errors.As(err, new(tooLargeError)); long || !m.w.ended {
 			m.reset(stream)
 		}
 		m.end(l, fmt.Errorf("HTTP/2: %w", err))
