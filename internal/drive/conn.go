@@ -63,7 +63,7 @@ type (
 	// A doubter cannot always tell whose an answer is; doubtful says so of the one to the request that was started last.
 	doubter interface{ doubtful() bool }
 	// A faulter has words of its own for an answer that is no success, and of which Call sees a status that stands for
-	// it. They repeat nothing that the peer has written.
+	// it. They repeat nothing that the peer has written but a message of gRPC without a secret of the request.
 	faulter interface{ fault() error }
 	// An answerer gets bytes that are not of a response; answering says whether any of the one under way have come.
 	answerer interface{ answering() bool }

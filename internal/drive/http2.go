@@ -25,6 +25,7 @@ const (
 // a request up to the peer's window is one write.
 type http2Conn struct {
 	fields   []hpack.HeaderField // of every request, but content-length
+	secrets  []string            // that no failure may repeat
 	grpc     bool
 	most     int  // B of a response's body
 	bodyless bool // the request is HEAD, or of a method that sends no empty body
@@ -90,7 +91,7 @@ const (
 
 func newHTTP2Conn(s Spec, scheme, host, target string) *http2Conn {
 	w := &http2Conn{grpc: s.Protocol == GRPC, most: s.MostBody, bodyless: s.Method != "POST" && s.Method != "PUT" &&
-		s.Method != "PATCH"}
+		s.Method != "PATCH", secrets: secretsOf(s.Header)}
 	w.fields = []hpack.HeaderField{{Name: ":method", Value: s.Method}, {Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: host}, {Name: ":path", Value: target}}
 	add := func(name, value string) {
@@ -334,32 +335,6 @@ var errGRPC = []byte("the response is not one uncompressed gRPC message")
 
 // answering: what comes besides a response are settings, pings, windows.
 func (w *http2Conn) answering() bool { return w.stream.status != 0 }
-
-func (w *http2Conn) fault() error { return w.stream.fault(w.grpc) }
-
-// fault says which gRPC status it is that reply shows as a 500.
-func (s *http2Stream) fault(grpc bool) error {
-	if !grpc || s.status != 200 {
-		return nil
-	}
-	switch code, err := strconv.ParseUint(s.grpcStatus, 10, 32); {
-	case s.grpcStatus == "":
-		return errors.New("the response has no gRPC status: the server may not speak gRPC")
-	case err != nil:
-		return errors.New("the response has a gRPC status that is no number")
-	case code == 0:
-		return errors.New(string(errGRPC))
-	case code < uint64(len(grpcCodes)):
-		return fmt.Errorf("gRPC status %d (%s)", code, grpcCodes[code])
-	default:
-		return fmt.Errorf("gRPC status %d", code)
-	}
-}
-
-// grpcCodes are the names of gRPC's status codes.
-var grpcCodes = [...]string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-	"ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
-	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
 
 // leaving: a server that ends a connection for a fault says which.
 func (w *http2Conn) leaving() string {

@@ -34,7 +34,7 @@ func (w *muxStream) headroom() int {
 
 func (w *muxStream) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf, 0; return nil }
 func (w *muxStream) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
-func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc) }
+func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc, w.conn.secrets) }
 func (w *muxStream) leaving() string                         { return w.conn.leaving() }
 
 // A muxConn is the connection that all lanes share; it outlives a run.
