@@ -68,9 +68,10 @@ func TestGRPCFailuresInWords(t *testing.T) {
 	}
 	message := "\x00\x00\x00\x00\x01m"
 	for want, says := range map[string]struct{ trailer, body string }{
-		"":                               {literal("grpc-status", "0"), message},
-		"gRPC status 12 (UNIMPLEMENTED)": {literal("grpc-status", "12") + literal("grpc-message", "no such as s3cr3t"), ""},
-		"gRPC status 99":                 {literal("grpc-status", "99"), message},
+		"": {literal("grpc-status", "0"), message},
+		"gRPC status 12 (UNIMPLEMENTED)": {literal("grpc-status", "12") +
+			literal("grpc-message", "no such as s3cr3t"), ""},
+		"gRPC status 99": {literal("grpc-status", "99"), message},
 		"gRPC status 3 (INVALID_ARGUMENT): no käse, 5 % %zz %": {literal("grpc-status", "3") +
 			literal("grpc-message", "no k%C3%A4se, 5 % %zz %"), ""},
 		`gRPC status 13 (INTERNAL): \u001b[31mred second line`: {literal("grpc-status", "13") +
