@@ -38,6 +38,7 @@ type http2Conn struct {
 // http2Connection is what outlives a request.
 type http2Connection struct {
 	begun      bool // the preface is framed
+	settled    bool // the server's has come: it speaks HTTP/2
 	goingAway  bool
 	last       uint32 // stream
 	out, spare []byte // frames to send; the buffer that next gave away
@@ -232,11 +233,22 @@ func (w *http2Conn) space() []byte {
 	return w.in[w.n:]
 }
 
+// otherTongue says what a server speaks that begins with what is no HTTP/2.
+func (w *http2Conn) otherTongue() error {
+	if b := w.in[:w.n]; !w.settled && speaksTLS(b) {
+		return errSpeaksTLS
+	}
+	return nil
+}
+
 // frameFault says what is wrong with a frame that is too long: HTTP/1 is one of 4.7 MB.
-func frameFault(h []byte, size int) error {
+func (w *http2Conn) frameFault(h []byte, size int) error {
 	if bytes.HasPrefix(h, []byte("HTTP/1.")) {
 		return errors.New("the server answers in HTTP/1: it takes no HTTP/2 without TLS; ask it by HTTP/1.1, or at an " +
 			"https URL")
+	}
+	if !w.settled {
+		return fmt.Errorf("%w: what it says first is none; ask it by HTTP/1.1", errNoHTTP2)
 	}
 	return fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, http2Frame)
 }
@@ -245,12 +257,15 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	at := 0
 	var failed error // the stream, alone
+	if err := w.otherTongue(); err != nil {
+		return false, err
+	}
 	for w.n-at >= http2HeaderBytes {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		var err error
 		if size > http2Frame {
-			err = frameFault(h, size)
+			err = w.frameFault(h, size)
 		} else if w.n-at < http2HeaderBytes+size {
 			break
 		} else {
@@ -338,10 +353,24 @@ func (w *http2Conn) answering() bool { return w.stream.status != 0 }
 
 // leaving: a server that ends a connection for a fault says which.
 func (w *http2Conn) leaving() string {
-	if w.blamed == 0 {
+	switch {
+	case !w.settled:
+		return silentOfHTTP2
+	case w.blamed == 0:
 		return ""
 	}
 	return ", after GOAWAY with " + codeText(w.blamed)
+}
+
+// silentOfHTTP2 is of a server that has not said its part of the preface, which does not wait for a request.
+const silentOfHTTP2 = ": the server may not speak HTTP/2, of which it has said nothing"
+
+// guess is why no response may have come.
+func (w *http2Conn) guess() string {
+	if w.settled {
+		return ""
+	}
+	return silentOfHTTP2
 }
 
 // codeText is an error code of RFC 9113, section 7.

@@ -36,6 +36,7 @@ func (w *muxStream) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf
 func (w *muxStream) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
 func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc, w.conn.secrets) }
 func (w *muxStream) leaving() string                         { return w.conn.leaving() }
+func (w *muxStream) guess() string                           { return w.conn.guess() }
 
 // A muxConn is the connection that all lanes share; it outlives a run.
 type muxConn struct {
@@ -270,12 +271,16 @@ func (m *multiplexer) take() {
 	}
 	w := m.w
 	w.n += n
+	if err := w.otherTongue(); err != nil {
+		m.fail(err)
+		return
+	}
 	at := 0
 	for w.n-at >= http2HeaderBytes {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		if size > http2Frame {
-			m.fail(fmt.Errorf("HTTP/2: %w", frameFault(h, size)))
+			m.fail(fmt.Errorf("HTTP/2: %w", w.frameFault(h, size)))
 			return
 		}
 		if w.n-at < http2HeaderBytes+size {
