@@ -58,6 +58,10 @@ is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answe
 stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
 NAME/response/{id}.
 
+MQTT 3.1.1 (--protocol mqtt311) tells a service neither a response topic nor correlation data: the service must know by
+the topic of a request where to answer. So put {id} into both topics if it answers each client on a topic of its own,
+or name the one topic that it answers on, with --concurrency 1. Without topics, requests go to NAME/request/{id}.
+
 A figure is the mean of runs. A figure marked with * is their geometric mean: the runs differ so much that an interval
 of their mean would reach below zero; the mean is printed below the table. A figure marked with ? is the mean, without
 an interval: the interval of the geometric mean reaches from below 1/100 of it to above 100 times it, as it often does
