@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// harmlessFlags are those that nothing else makes meaningless, and whose values are all of use or are checked elsewhere.
+// harmlessFlags are those that nothing else makes meaningless, and whose values are all of use or checked elsewhere.
 var harmlessFlags = []string{"help", "runs", "rate", "warmup", "timeout", "cpu", "json", "connection", "strict",
 	"trust", "set", "length", "precision", "budget", "most", "blocks"}
 
