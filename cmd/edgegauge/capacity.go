@@ -62,6 +62,9 @@ Universal Scalability Law. doc/how-much-a-server-bears.md goes through an exampl
   edgegauge capacity my-service.yaml --scale concurrency --most 256`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := emptied(cmd); err != nil {
+				return err
+			}
 			strays, other := []string{"most", "blocks"}, byConcurrency
 			if f.scale == byConcurrency {
 				strays, other = []string{"period", "precision", "budget", "late"}, byRate

@@ -58,6 +58,10 @@ is an http URL with --protocol grpc. Requests over MQTT go to --topic, and answe
 stands for the client's own name; without them, mqtt://HOST/NAME asks on NAME/request and expects answers on
 NAME/response/{id}.
 
+MQTT 3.1.1 (--protocol mqtt311) tells a service neither a response topic nor correlation data: the service must know by
+the topic of a request where to answer. So put {id} into both topics if it answers each client on a topic of its own,
+or name the one topic that it answers on, with --concurrency 1. Without topics, requests go to NAME/request/{id}.
+
 A figure is the mean of runs. A figure marked with * is their geometric mean: the runs differ so much that an interval
 of their mean would reach below zero; the mean is printed below the table. A figure marked with ? is the mean, without
 an interval: the interval of the geometric mean reaches from below 1/100 of it to above 100 times it, as it often does
@@ -101,17 +105,13 @@ Times and response sizes are those of answered requests.`,
 			"http://127.0.0.1:8080/ --fail-if 'p99>20ms' --fail-if 'failures>0'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Left out, they have defaults; a zero that is written would be one of these, or no limit, without a word.
-			switch given := cmd.Flags().Changed; {
-			case given("requests") && p.job.Requests == 0:
-				return exit{exitUsage, errors.New("--requests 0; write 1 or more, or leave it out for 1000, or for as many as " +
-					"--duration takes")}
-			case given("duration") && p.job.Duration == 0:
-				return exit{exitUsage, errors.New("--duration 0s; write more, such as 10s, or leave it out")}
-			case given("max-body") && p.job.MostBody == 0:
-				return exit{exitUsage, errors.New("--max-body 0; write 1 to 1 GiB, in bytes")}
-			}
 			p.job.URL = args[0]
+			if err := emptied(cmd); err != nil {
+				return err
+			}
+			if err := p.zeros(cmd.Flags().Changed); err != nil {
+				return exit{exitUsage, err}
+			}
 			return p.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
@@ -237,7 +237,7 @@ func (p *probe) complete() error {
 	var err error
 	p.bounds, err = eachOf("--fail-if", p.failIf, func(text string) (bound, error) {
 		b, err := parseBound(text)
-		return b, cmp.Or(err, p.decidable(b))
+		return b, cmp.Or(err, p.decidable(b), p.settled(b))
 	})
 	if err != nil {
 		return err
@@ -307,7 +307,7 @@ func (p *probe) complete() error {
 			p.job.Method = "POST"
 		}
 	}
-	return p.job.Check()
+	return cmp.Or(p.vain(), p.job.Check())
 }
 
 // foreign is a flag that is for URLs of another kind; empty: there is none.

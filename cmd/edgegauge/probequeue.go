@@ -8,6 +8,7 @@ import (
 	"edgegauge.example/edgegauge/internal/drive"
 	"edgegauge.example/edgegauge/internal/lab"
 	"edgegauge.example/edgegauge/internal/measure"
+	"edgegauge.example/edgegauge/internal/plural"
 	"edgegauge.example/edgegauge/internal/report"
 )
 
@@ -55,6 +56,10 @@ func (p *probe) warnings(all []figures, t total) []string {
 	}
 	if text := unlikeTimes(all); text != "" {
 		out = append(out, text)
+	}
+	if n, known := p.most(); known && n < p.job.Concurrency && p.job.Rate == 0 && p.job.Connection == drive.KeepAlive {
+		out = append(out, fmt.Sprintf("a run has %s and --concurrency %d connections: %s carried none of them",
+			plural.Count(n, "request"), p.job.Concurrency, plural.Count(p.job.Concurrency-n, "connection")))
 	}
 	if n := silent(all); n > 0 && n < len(all) {
 		out = append(out, fmt.Sprintf("%d of %d runs had no answer: times and sizes are of the others, and the rate of "+

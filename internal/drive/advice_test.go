@@ -35,10 +35,10 @@ func TestAdviceOnServersThatAreUp(t *testing.T) {
 		want string
 	}{
 		{Spec{URL: today}, "; name who vouches for it (probe --ca FILE, request: {ca: FILE}), or take any certificate (probe " +
-			"--insecure, request: {insecure: on})"},
+			"--insecure, request: {insecure: true})"},
 		{Spec{URL: old}, "; a server listens there, but it may not speak TLS 1.3"},
 		{Spec{URL: today, Protocol: HTTP2, Credentials: Credentials{Insecure: true}},
-			"; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"},
+			"the server does not speak HTTP/2: it takes none of what was offered by ALPN; ask it by HTTP/1.1"},
 		{Spec{URL: silent, Protocol: HTTP2, Credentials: Credentials{Insecure: true}},
 			`the server does not speak HTTP/2: it chose "" by ALPN; ask it by HTTP/1.1`},
 		{Spec{URL: hangsUp}, "; it listens there, but may not speak mqtt"}, // closed, or reset if it read nothing

@@ -52,12 +52,18 @@ func (r *run) exchange(l *lane, seq uint64, due, now time.Duration) {
 		err = r.converse(l)
 	}
 	if err != nil && r.mayRepeat(l, err) {
-		l.hangUp()
+		if !r.outlives(l, err) {
+			l.hangUp()
+		}
 		if err = r.again(l); err == nil {
 			err = r.converse(l)
 		}
 	}
 	r.finish(l, err)
+	if err != nil && r.outlives(l, err) {
+		l.fresh = false
+		return
+	}
 	// Bytes left to send: the server answered early, and half a request is on the line.
 	if err != nil || l.conn != nil && !r.reusable(l) || r.d.Connection == PerRequest || len(l.out) > 0 {
 		if err == nil && len(l.out) == 0 && l.parter != nil {

@@ -48,6 +48,9 @@ type (
 	parter interface{ goodbye() }
 	// An ender forgets what belonged to a connection that is gone.
 	ender interface{ hungUp() }
+	// A survivor has a connection that a request that failed alone does no harm to; outlives says so of one that failed
+	// by err.
+	survivor interface{ outlives(err error) bool }
 	// A resumer goes on with a request over another connection by its own rules;
 	// resume says whether it does so for the one under way.
 	resumer interface{ resume() bool }
@@ -60,7 +63,7 @@ type (
 	// A doubter cannot always tell whose an answer is; doubtful says so of the one to the request that was started last.
 	doubter interface{ doubtful() bool }
 	// A faulter has words of its own for an answer that is no success, and of which Call sees a status that stands for
-	// it. They repeat nothing that the peer has written.
+	// it. They repeat nothing that the peer has written but a message of gRPC without a secret of the request.
 	faulter interface{ fault() error }
 	// An answerer gets bytes that are not of a response; answering says whether any of the one under way have come.
 	answerer interface{ answering() bool }
@@ -83,6 +86,7 @@ type abilities struct {
 	greeter       greeter
 	parter        parter
 	ender         ender
+	survivor      survivor
 	resumer       resumer
 	idler         idler
 	retransmitter retransmitter
@@ -100,6 +104,7 @@ func abilitiesOf(s stream) (a abilities) {
 	a.greeter, _ = s.(greeter)
 	a.parter, _ = s.(parter)
 	a.ender, _ = s.(ender)
+	a.survivor, _ = s.(survivor)
 	a.resumer, _ = s.(resumer)
 	a.idler, _ = s.(idler)
 	a.retransmitter, _ = s.(retransmitter)

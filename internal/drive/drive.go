@@ -23,12 +23,10 @@ package drive
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -117,21 +115,10 @@ var (
 
 // connectAdvice says what may help where no connection came about.
 func connectAdvice(scheme string, err error, way *dialing) string {
-	var record tls.RecordHeaderError
-	if errors.As(err, &record) {
-		return "; what listens there speaks no TLS: write " + strings.TrimSuffix(scheme, "s") + "://"
-	}
-	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &untrusted) {
-		return "; name who vouches for it (probe --ca FILE, request: {ca: FILE}), or take any certificate (probe " +
-			"--insecure, request: {insecure: on})"
-	}
-	if strings.Contains(err.Error(), "tls: ") {
-		return "; a server listens there, but it may not speak TLS 1.3, or not this protocol over it"
+	if advice := adviceOnTLS(scheme, err); advice != "" {
+		return advice
 	}
 	switch {
-	case errors.Is(err, errNoHTTP2):
-		return "; ask it by HTTP/1.1"
 	case errors.Is(err, errQUICVersion):
 		return ""
 	case errors.Is(err, errAlert):

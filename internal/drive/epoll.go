@@ -342,7 +342,11 @@ func (e *events) succeed(l *lane, now time.Duration) {
 
 func (e *events) fail(l *lane, err error) {
 	e.finish(l, err) // before what belonged to the connection is forgotten, such as what was sent again
-	l.hangUp()
+	if !l.pending && e.outlives(l, err) {
+		l.fresh = false
+	} else {
+		l.hangUp()
+	}
 	l.free = e.now()
 	e.release(l)
 }
@@ -353,19 +357,25 @@ func (e *events) release(l *lane) {
 	e.free.push(l)
 }
 
-// broke is the end of a connection with a request on it.
+// broke is the end of a request's attempt, and mostly of the connection that it was on.
 func (e *events) broke(l *lane, err error) {
 	if !e.mayRepeat(l, err) {
 		e.fail(l, err)
 		return
 	}
-	l.hangUp()
-	l.out = nil
+	kept := e.outlives(l, err)
+	if !kept {
+		l.hangUp()
+	}
 	if err := e.again(l); err != nil {
 		e.fail(l, err)
 		return
 	}
-	e.connect(l)
+	if kept {
+		e.flush(l)
+	} else {
+		e.connect(l)
+	}
 }
 
 // watch asks epoll for events on l.

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -105,6 +106,14 @@ func (w *httpConn) closed() error {
 		return nil
 	}
 	return io.EOF
+}
+
+// fault: a server that is asked without TLS, and takes only that, has many pages for it.
+func (w *httpConn) fault() error {
+	if status, page := w.reply(); status/100 == 4 && saysTLS(page) {
+		return fmt.Errorf("status %d: %w", status, errSpeaksTLS)
+	}
+	return nil
 }
 
 func (w *httpConn) reply() (int, []byte) { return w.r.status, w.buf[w.r.start:w.r.end] }

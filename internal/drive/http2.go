@@ -25,6 +25,7 @@ const (
 // a request up to the peer's window is one write.
 type http2Conn struct {
 	fields   []hpack.HeaderField // of every request, but content-length
+	secrets  []string            // that no failure may repeat
 	grpc     bool
 	most     int  // B of a response's body
 	bodyless bool // the request is HEAD, or of a method that sends no empty body
@@ -37,6 +38,7 @@ type http2Conn struct {
 // http2Connection is what outlives a request.
 type http2Connection struct {
 	begun      bool // the preface is framed
+	settled    bool // the server's has come: it speaks HTTP/2
 	goingAway  bool
 	last       uint32 // stream
 	out, spare []byte // frames to send; the buffer that next gave away
@@ -90,7 +92,7 @@ const (
 
 func newHTTP2Conn(s Spec, scheme, host, target string) *http2Conn {
 	w := &http2Conn{grpc: s.Protocol == GRPC, most: s.MostBody, bodyless: s.Method != "POST" && s.Method != "PUT" &&
-		s.Method != "PATCH"}
+		s.Method != "PATCH", secrets: secretsOf(s.Header)}
 	w.fields = []hpack.HeaderField{{Name: ":method", Value: s.Method}, {Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: host}, {Name: ":path", Value: target}}
 	add := func(name, value string) {
@@ -231,11 +233,22 @@ func (w *http2Conn) space() []byte {
 	return w.in[w.n:]
 }
 
+// otherTongue says what a server speaks that begins with what is no HTTP/2.
+func (w *http2Conn) otherTongue() error {
+	if b := w.in[:w.n]; !w.settled && speaksTLS(b) {
+		return errSpeaksTLS
+	}
+	return nil
+}
+
 // frameFault says what is wrong with a frame that is too long: HTTP/1 is one of 4.7 MB.
-func frameFault(h []byte, size int) error {
+func (w *http2Conn) frameFault(h []byte, size int) error {
 	if bytes.HasPrefix(h, []byte("HTTP/1.")) {
 		return errors.New("the server answers in HTTP/1: it takes no HTTP/2 without TLS; ask it by HTTP/1.1, or at an " +
 			"https URL")
+	}
+	if !w.settled {
+		return fmt.Errorf("%w: what it says first is none; ask it by HTTP/1.1", errNoHTTP2)
 	}
 	return fmt.Errorf("a frame of %d bytes exceeds the limit of %d", size, http2Frame)
 }
@@ -243,20 +256,28 @@ func frameFault(h []byte, size int) error {
 func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	at := 0
+	var failed error // the stream, alone
+	if err := w.otherTongue(); err != nil {
+		return false, err
+	}
 	for w.n-at >= http2HeaderBytes {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		var err error
 		if size > http2Frame {
-			err = frameFault(h, size)
+			err = w.frameFault(h, size)
 		} else if w.n-at < http2HeaderBytes+size {
 			break
 		} else {
 			err = w.take(h[3], h[4], binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size])
 		}
+		if ofStream(err) {
+			failed, err = err, nil
+			w.abandon(failed)
+		}
 		if err != nil && w.stream.whole { // what follows a response is no fault of it
 			w.goingAway = true
-			return true, nil
+			return failed == nil, failed
 		}
 		if err != nil {
 			return false, fmt.Errorf("HTTP/2: %w", err)
@@ -268,8 +289,29 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 		w.out = binary.BigEndian.AppendUint32(appendFrame(w.out, 4, frameReset, 0, w.last), resetCancel)
 		w.ended, w.body = true, nil
 	}
+	if failed != nil {
+		return false, fmt.Errorf("HTTP/2: %w", failed)
+	}
 	return w.stream.whole, nil
 }
+
+// ofStream says of an error whether it is of one stream, and its connection goes on.
+func ofStream(err error) bool {
+	return errors.Is(err, errReset) || errors.Is(err, errLength) || errors.As(err, new(tooLargeError))
+}
+
+// abandon has nothing more come of the stream under way, which failed by err. The server has ended those that it reset.
+func (w *http2Conn) abandon(err error) {
+	w.stream.whole = true
+	switch {
+	case errors.Is(err, errReset):
+		w.ended, w.body = true, nil
+	case errors.As(err, new(tooLargeError)):
+		w.ended = false // the server has not ended it: it is reset
+	}
+}
+
+func (w *http2Conn) outlives(err error) bool { return ofStream(err) && w.reusable() }
 
 // unasked takes what came between requests; before the first one it is the
 // server's preface, which ours goes ahead of.
@@ -309,38 +351,26 @@ var errGRPC = []byte("the response is not one uncompressed gRPC message")
 // answering: what comes besides a response are settings, pings, windows.
 func (w *http2Conn) answering() bool { return w.stream.status != 0 }
 
-func (w *http2Conn) fault() error { return w.stream.fault(w.grpc) }
-
-// fault says which gRPC status it is that reply shows as a 500.
-func (s *http2Stream) fault(grpc bool) error {
-	if !grpc || s.status != 200 {
-		return nil
-	}
-	switch code, err := strconv.ParseUint(s.grpcStatus, 10, 32); {
-	case s.grpcStatus == "":
-		return errors.New("the response has no gRPC status: the server may not speak gRPC")
-	case err != nil:
-		return errors.New("the response has a gRPC status that is no number")
-	case code == 0:
-		return errors.New(string(errGRPC))
-	case code < uint64(len(grpcCodes)):
-		return fmt.Errorf("gRPC status %d (%s)", code, grpcCodes[code])
-	default:
-		return fmt.Errorf("gRPC status %d", code)
-	}
-}
-
-// grpcCodes are the names of gRPC's status codes.
-var grpcCodes = [...]string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-	"ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
-	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
-
 // leaving: a server that ends a connection for a fault says which.
 func (w *http2Conn) leaving() string {
-	if w.blamed == 0 {
+	switch {
+	case !w.settled:
+		return silentOfHTTP2
+	case w.blamed == 0:
 		return ""
 	}
 	return ", after GOAWAY with " + codeText(w.blamed)
+}
+
+// silentOfHTTP2 is of a server that has not said its part of the preface, which does not wait for a request.
+const silentOfHTTP2 = ": the server may not speak HTTP/2, of which it has said nothing"
+
+// guess is why no response may have come.
+func (w *http2Conn) guess() string {
+	if w.settled {
+		return ""
+	}
+	return silentOfHTTP2
 }
 
 // codeText is an error code of RFC 9113, section 7.

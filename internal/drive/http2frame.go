@@ -176,6 +176,7 @@ func (w *http2Conn) settings(flags byte, b []byte) error {
 	if flags&flagAck != 0 {
 		return nil
 	}
+	w.settled = true
 	if len(b)%6 != 0 {
 		return errors.New("settings whose length is not a multiple of 6")
 	}

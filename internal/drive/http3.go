@@ -340,7 +340,11 @@ func http3Plain(err error) error {
 	case strings.HasPrefix(text, "http3: "):
 		return errors.New("HTTP/3: " + text[len("http3: "):])
 	}
-	return plain(err)
+	return plain(handshakeWords(err, HTTP3))
+}
+
+func (w *http3Stream) outlives(err error) bool {
+	return ofStream(err) && w.conn != nil && w.conn.quic.Context().Err() == nil
 }
 
 // hungUp: the next request finds a new connection, but does not close one that

@@ -168,8 +168,11 @@ func (r *run) mayRepeat(l *lane, err error) bool {
 	if l.fresh {
 		return false
 	}
-	if errors.Is(err, errUnprocessed) || errors.Is(err, errRefused) || err == errRejected && !l.bytes {
+	if errors.Is(err, errUnprocessed) {
 		return true
+	}
+	if errors.Is(err, errRefused) || err == errRejected && !l.bytes {
+		return !l.again // else one on a connection that goes on could be refused for ever
 	}
 	if refusal := new(mqtt.Refusal); errors.As(err, &refusal) && refusal.Ends() {
 		return l.resumer != nil && l.resumer.resume()
@@ -181,6 +184,12 @@ func (r *run) mayRepeat(l *lane, err error) bool {
 		return l.resumer.resume()
 	}
 	return !l.bytes && (!l.written || r.d.idempotent())
+}
+
+// outlives says whether the connection of l goes on after the request on it has failed, or was refused, by err. Bytes
+// left to send are half a frame of it.
+func (r *run) outlives(l *lane, err error) bool {
+	return l.survivor != nil && r.d.Connection != PerRequest && len(l.out) == 0 && l.survivor.outlives(err)
 }
 
 // again readies l for sending its request once more, and counts that, unless

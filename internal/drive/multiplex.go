@@ -34,8 +34,9 @@ func (w *muxStream) headroom() int {
 
 func (w *muxStream) start(buf []byte, _ time.Duration) error { w.buf, w.id = buf, 0; return nil }
 func (w *muxStream) reply() (int, []byte)                    { return w.stream.reply(w.grpc) }
-func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc) }
+func (w *muxStream) fault() error                            { return w.stream.fault(w.grpc, w.conn.secrets) }
 func (w *muxStream) leaving() string                         { return w.conn.leaving() }
+func (w *muxStream) guess() string                           { return w.conn.guess() }
 
 // A muxConn is the connection that all lanes share; it outlives a run.
 type muxConn struct {
@@ -270,12 +271,16 @@ func (m *multiplexer) take() {
 	}
 	w := m.w
 	w.n += n
+	if err := w.otherTongue(); err != nil {
+		m.fail(err)
+		return
+	}
 	at := 0
 	for w.n-at >= http2HeaderBytes {
 		h := w.in[at:]
 		size := int(h[0])<<16 | int(h[1])<<8 | int(h[2])
 		if size > http2Frame {
-			m.fail(fmt.Errorf("HTTP/2: %w", frameFault(h, size)))
+			m.fail(fmt.Errorf("HTTP/2: %w", w.frameFault(h, size)))
 			return
 		}
 		if w.n-at < http2HeaderBytes+size {
@@ -307,8 +312,8 @@ func (m *multiplexer) frame(kind, flags byte, stream uint32, b []byte, now time.
 	if l != nil {
 		l.bytes = m.w.answering()
 	}
-	if _, long := err.(tooLargeError); (long || errors.Is(err, errLength)) && l != nil {
-		if long || !m.w.ended {
+	if ofStream(err) && l != nil {
+		if long := errors.As(err, new(tooLargeError)); long || !m.w.ended {
 			m.reset(stream)
 		}
 		m.end(l, fmt.Errorf("HTTP/2: %w", err))

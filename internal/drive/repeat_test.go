@@ -404,11 +404,17 @@ func TestRejectedRequestsGoAgain(t *testing.T) {
 func http3Server(t *testing.T, h http.HandlerFunc) (url string, c Credentials) {
 	t.Helper()
 	tlsServer, c := http2Server(t, true, h)
+	return http3Of(t, tlsServer, c)
+}
+
+// http3Of serves what a server serves over TLS.
+func http3Of(t *testing.T, s *httptest.Server, c Credentials) (url string, _ Credentials) {
+	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http3.Server{Handler: h, TLSConfig: http3.ConfigureTLSConfig(tlsServer.TLS)}
+	server := &http3.Server{Handler: s.Config.Handler, TLSConfig: http3.ConfigureTLSConfig(s.TLS)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(conn) }()
 	t.Cleanup(func() { server.Close(); conn.Close(); <-served })

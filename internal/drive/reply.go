@@ -87,6 +87,9 @@ func (r *httpReply) reset(bodyless bool, most int) {
 // parse goes on with b, all bytes since the response began, and says whether
 // the response is whole. An error is for good.
 func (r *httpReply) parse(b []byte) (bool, error) {
+	if r.part == statusLine && speaksTLS(b[r.pos:]) {
+		return false, errSpeaksTLS
+	}
 	for {
 		var more bool
 		var err error

@@ -247,6 +247,9 @@ func (t *target) port(text string) (uint16, error) {
 func (t *target) refuse() error {
 	switch t.scheme {
 	case "http", "https":
+		if strings.Contains(t.query, " ") { // it would end the request target
+			return errors.New("the query has a space; write %20 for it")
+		}
 		t.path = httpTarget(t.path, t.query)
 		if t.Protocol == HTTP3 && t.scheme == "http" {
 			return errors.New("HTTP/3 is always encrypted; write https")

@@ -159,7 +159,7 @@ var errNoHTTP2 = errors.New("the server does not speak HTTP/2")
 // handshake: without a context it starts no goroutine.
 func (s *secret) handshake(c *tls.Conn) error {
 	if err := c.Handshake(); err != nil {
-		return err
+		return handshakeWords(err, s.t.Protocol)
 	}
 	if got := c.ConnectionState().NegotiatedProtocol; s.t.scheme == "https" && s.t.Protocol != HTTP1 && got != HTTP2 {
 		return fmt.Errorf("%w: it chose %q by ALPN", errNoHTTP2, got)

@@ -60,16 +60,26 @@ func TestHTTP2EndsBeforeAResponse(t *testing.T) {
 	}
 }
 
-// A gRPC status is named, and what is no answer of gRPC; nothing that the server writes is repeated.
+// A gRPC status is named, and what is no answer of gRPC. Nothing that the server writes is repeated but its message,
+// short and harmless, and not where it echoes what was told to it in a header.
 func TestGRPCFailuresInWords(t *testing.T) {
 	literal := func(name, value string) string {
 		return "\x00" + string(rune(len(name))) + name + string(rune(len(value))) + value
 	}
 	message := "\x00\x00\x00\x00\x01m"
 	for want, says := range map[string]struct{ trailer, body string }{
-		"":                               {literal("grpc-status", "0"), message},
-		"gRPC status 12 (UNIMPLEMENTED)": {literal("grpc-status", "12") + literal("grpc-message", "secret"), ""},
-		"gRPC status 99":                 {literal("grpc-status", "99"), message},
+		"": {literal("grpc-status", "0"), message},
+		"gRPC status 12 (UNIMPLEMENTED)": {literal("grpc-status", "12") +
+			literal("grpc-message", "no such as s3cr3t"), ""},
+		"gRPC status 99": {literal("grpc-status", "99"), message},
+		"gRPC status 3 (INVALID_ARGUMENT): no käse, 5 % %zz %": {literal("grpc-status", "3") +
+			literal("grpc-message", "no k%C3%A4se, 5 % %zz %"), ""},
+		`gRPC status 13 (INTERNAL): \u001b[31mred second line`: {literal("grpc-status", "13") +
+			literal("grpc-message", "%1b[31mred%0asecond line"), ""},
+		"gRPC status 98: ß" + strings.Repeat("x", 99) + "…": {literal("grpc-status", "98") +
+			literal("grpc-message", "ß"+strings.Repeat("x", 110)), ""},
+		"gRPC status 14 (UNAVAILABLE)": {literal("grpc-status", "14") + literal("grpc-message", "%20"),
+			""},
 		"the response has no gRPC status: the server may not speak gRPC": {literal("x", "y"), "<html>"},
 		"the response has a gRPC status that is no number":               {literal("grpc-status", "secret"), ""},
 		"the response is not one uncompressed gRPC message":              {literal("grpc-status", "0"), message + message},
@@ -80,7 +90,8 @@ func TestGRPCFailuresInWords(t *testing.T) {
 			conn.Write(append(appendFrame(b, len(says.trailer), frameHeaders, flagEndHeaders|flagEndStream, s), says.trailer...))
 		})
 		for _, connection := range []string{KeepAlive, Multiplexed} {
-			why, _ := failing(t, Spec{URL: url, Protocol: GRPC, Connection: connection}, 1)
+			why, _ := failing(t, Spec{URL: url, Protocol: GRPC, Connection: connection,
+				Header: []string{"Authorization: Bearer s3cr3t"}}, 1)
 			if why[0] != want {
 				t.Errorf("%s: %q, want %q", connection, why[0], want)
 			}

@@ -1,6 +1,8 @@
 // Package reasons keeps why requests failed: each text once, so that a row needs a number only.
 package reasons
 
+import "unicode/utf8"
+
 // Most bounds a table: a server may put a different number into every text.
 const Most = 1000
 
@@ -21,10 +23,13 @@ func New() Table {
 	return Table{Texts: []string{"", "other failures"}, index: map[string]uint32{"": 0}}
 }
 
-// Of is the number of a text, which is cut at 200 B.
+// Of is the number of a text, which is cut at 200 B, and not within a character.
 func (t *Table) Of(text string) uint32 {
 	if len(text) > longest {
-		text = text[:longest]
+		n := longest
+		for ; n > 0 && !utf8.RuneStart(text[n]); n-- {
+		}
+		text = text[:n]
 	}
 	if i, ok := t.index[text]; ok {
 		return i

@@ -22,4 +22,7 @@ func TestTableIsBounded(t *testing.T) {
 	if a, b := long.Of(strings.Repeat("x", 200)+"a"), long.Of(strings.Repeat("x", 200)+"b"); a != 2 || b != a {
 		t.Errorf("two texts that begin alike are %d and %d", a, b)
 	}
+	if got := long.Texts[long.Of(strings.Repeat("x", 199)+"é")]; got != strings.Repeat("x", 199) {
+		t.Errorf("cut to %q", got)
+	}
 }
