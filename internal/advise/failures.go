@@ -115,7 +115,7 @@ func failuresOfTrials(old, new []Attempts, again bool, confidence float64) []Fai
 // for the units; empty: the one that is used by default.
 type aboveTest = func(new, old []stat.Share) (p float64, test string)
 
-// welchAbove is the p of the answer that the mean of new shares is above that of the old ones at the level alpha: that of
+// welchAbove is the p of the answer that the mean of new shares is above that of the old ones at the level alpha: of
 // Welch's t, or of the exact test which stat.MeansBeyond adds where none failed before. Where shares are of two kinds,
 // as of a server that closes all connections in some trials, t errs too often. So a permutation must tell, too, where
 // there are enough trials for it to decide.
@@ -139,8 +139,8 @@ func welchAbove(alpha float64) aboveTest {
 	}
 }
 
-// permutationDecides reports whether the least p of a permutation of so many units, two-sided, is below the level by ten
-// times, so that one of ten treatments may be told by it.
+// permutationDecides reports whether the least p of a permutation of so many units, two-sided, is below a tenth of the
+// level, so that one of ten treatments may be told by it.
 func permutationDecides(n, m int, alpha float64) bool {
 	least := 2.0
 	for i := 1; i <= n; i++ {

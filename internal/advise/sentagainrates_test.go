@@ -40,8 +40,8 @@ func (x sentAgainTruth) of(r *rand.Rand, treatments, trials int) (out []Attempts
 	return out
 }
 
-// saidOfSentAgain is how often, of so many pairs, compare and confirm say that requests sent again rose, run --like that
-// they differ, and two probes, of which one treatment is, that they rose.
+// saidOfSentAgain is how often, of so many pairs, compare and confirm say that requests sent again rose, run --like
+// that they differ, and two probes, of which one treatment is, that they rose.
 func saidOfSentAgain(r *rand.Rand, old, new sentAgainTruth, treatments, trials, pairs int) (results, like, probes int) {
 	confirmed := func(all []Failures) int {
 		for _, f := range all {
@@ -62,8 +62,8 @@ func saidOfSentAgain(r *rand.Rand, old, new sentAgainTruth, treatments, trials, 
 	return results, like, probes
 }
 
-// Where no more requests are sent again than before, at most 2.5 % of comparisons say that more are (the rise is one side
-// of a two-sided test), and at most 5 % of repetitions that another share is, whether each is by itself or all
+// Where no more requests are sent again than before, at most 2.5 % of comparisons say that more are (the rise is one
+// side of a two-sided test), and at most 5 % of repetitions that another share is, whether each is by itself or all
 // connections of a trial break together. Where more are, it is found.
 func TestSimulatedRequestsSentAgain(t *testing.T) {
 	pairs := 200

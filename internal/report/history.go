@@ -43,8 +43,8 @@ var ErrNoHistory = errors.New("no history")
 var ErrUnreadable = errors.New("no history")
 
 // MakeHistory puts results into one history of a study (empty: the only one there is). What asks something else
-// than the newest result is left out. The terms say which responses; nil: the time by which a report of the newest ranks,
-// or what it has instead.
+// than the newest result is left out. The terms say which responses; nil: the time by which a report of the newest
+// ranks, or what it has instead.
 func MakeHistory(all []Past, studyName, by string, terms []advise.Term) (History, error) {
 	h := History{Study: studyName, By: by, pointless: map[int]string{}}
 	runs, err := h.runsOf(all)

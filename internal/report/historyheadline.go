@@ -47,8 +47,8 @@ func (p Past) Headline() string {
 	return string(measure.Client) + "." + p.Time
 }
 
-// WithoutWait says what the RTT of a result leaves out, where a report would rank by another time that was not measured;
-// empty: nothing.
+// WithoutWait says what the RTT of a result leaves out, where a report would rank by another time that was not
+// measured; empty: nothing.
 func (p Past) WithoutWait() string {
 	if p.Lacks == "" {
 		return ""
