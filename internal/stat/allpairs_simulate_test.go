@@ -71,7 +71,7 @@ func TestSimulatedBestOfEquals(t *testing.T) {
 }
 
 // Of equals of few blocks whose trials fall into two kinds, in at most one study in twenty some treatment is told
-// apart from the best, from three blocks and three treatments on; with the lower quartile of all variances, as of more blocks,
+// apart from the best, from three blocks and three treatments on; with the lower quartile of all variances
 // it was one in ten. Of normal trials as many differences are found as with that. The rates of doc/method.md are those
 // of -stat.full.
 func TestSimulatedBestOfFewBlocks(t *testing.T) {
