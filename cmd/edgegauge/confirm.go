@@ -65,7 +65,8 @@ code is 1 if a change for the worse is confirmed, else 0; --undecided-exit names
 			return f.judge(cmd.OutOrStdout(), dir)
 		},
 	}
-	c.Flags().StringSliceVar(&f.responses, "response", []string{"rtt"}, "responses to measure again")
+	c.Flags().StringSliceVar(&f.responses, "response", nil, "responses to measure again (default: the time by which "+
+		"a report of NEW ranks: rtt, or response_time where requests are due at a rate)")
 	c.Flags().StringVar(&f.detect, "detect", "5%", "the least change that matters")
 	c.Flags().IntVar(&f.undecided, "undecided-exit", 0, "exit code if confirm cannot tell, such as 4 (default 0)")
 	c.Flags().BoolVar(&f.another, "any-version", false, "measure what is here, whatever NEW was measured with, and "+
@@ -90,6 +91,16 @@ func (f confirmFlags) check(given func(flag string) bool, judged bool) error {
 	return nil
 }
 
+// follow asks for the time by which a report of NEW ranks, where no response is named, and says what that leaves out;
+// empty: nothing.
+func (f *confirmFlags) follow(newer report.Past) string {
+	if len(f.responses) > 0 {
+		return ""
+	}
+	f.responses = []string{newer.Headline()}
+	return newer.WithoutWait()
+}
+
 // matters is the least change that matters, as a share.
 func (f confirmFlags) matters() (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSuffix(f.detect, "%"), 64)
@@ -106,8 +117,7 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if err != nil {
 		return "", err
 	}
-	asked, err := terms(f.responses)
-	if err != nil {
+	if _, err := terms(f.responses); err != nil {
 		return "", err
 	}
 	both, err := readEach([]string{oldDir, newDir}, soundReport)
@@ -122,11 +132,18 @@ func (f confirmFlags) measure(ctx context.Context, a *app, w io.Writer, oldDir, 
 	if !old.Started.Before(new.Started) && !follows(ctx, report.PastOf(old, nil), report.PastOf(new, nil)) {
 		return "", exit{exitUsage, fmt.Errorf("%s did not begin before %s; write OLD first", oldDir, newDir)}
 	}
-	if _, err := report.MakeHistory([]report.Past{report.PastOf(old, nil), report.PastOf(new, nil)}, "", report.ByDate,
-		asked); err != nil {
+	newer := report.PastOf(new, nil)
+	if text := f.follow(newer); text != "" {
+		fmt.Fprintln(a.notes(), text)
+	}
+	asked, err := terms(f.responses)
+	if err != nil {
+		return "", err
+	}
+	if _, err := report.MakeHistory([]report.Past{report.PastOf(old, nil), newer}, "", report.ByDate, asked); err != nil {
 		return "", exit{exitUsage, err}
 	}
-	if how := report.PastOf(new, nil).Unstarted(); how != "" {
+	if how := newer.Unstarted(); how != "" {
 		return "", exit{exitUsage, fmt.Errorf("%s is of a service that edgegauge does not start, so it cannot start another "+
 			"version; %s", newDir, how)}
 	}

@@ -68,7 +68,8 @@ that rate, so ask about few of them. The exit code is 0 whatever is found.`,
 	}
 	c.Flags().StringVar(&f.by, "by", report.ByDate, "what runs are called by: date, commit or version")
 	c.Flags().StringVar(&f.study, "study", "", "name of the study, where the results are of several")
-	c.Flags().StringSliceVar(&f.responses, "response", nil, "responses to judge (default: rtt)")
+	c.Flags().StringSliceVar(&f.responses, "response", nil, "responses to judge (default: the time by which "+
+		"a report ranks: rtt, or response_time where requests are due at a rate)")
 	jsonFlag(c, &f.json)
 	return c
 }

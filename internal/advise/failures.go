@@ -43,10 +43,10 @@ func JudgeFailures(old, new Attempts, confidence float64) Failures {
 func judgeProbes(old, new Attempts, again bool, confidence float64) Failures {
 	f := Failures{Old: stat.Pooled(old.Failed), New: stat.Pooled(new.Failed), Test: "Welch's t of the runs' shares",
 		Again: again}
-	above := welchAbove
+	above := welchAbove(1 - confidence)
 	if len(old.Failed) >= leastRuns && len(new.Failed) >= leastRuns {
-		f.Test, above = "permutation of runs", func(new, old []stat.Share) (float64, bool) {
-			return min(1, 2*stat.PermutedMore(new, old)), false
+		f.Test, above = "permutation of runs", func(new, old []stat.Share) (float64, string) {
+			return min(1, 2*stat.PermutedMore(new, old)), ""
 		}
 	}
 	each := func(int) (a, b []Attempts) { return []Attempts{old}, []Attempts{new} }
@@ -107,20 +107,46 @@ func failuresOfTrials(old, new []Attempts, again bool, confidence float64) []Fai
 		}
 		return before[i : i+1], now[i : i+1]
 	}
-	out = judgeFailures(out, each, welchAbove, confidence)
+	out = judgeFailures(out, each, welchAbove(1-confidence), confidence)
 	return slices.DeleteFunc(out, func(f Failures) bool { return f.Together > 0 && f.Verdict == stat.Contradicted })
 }
 
-// An aboveTest is the p of the answer that new shares are above the old ones, and whether it is of an exact test.
-type aboveTest = func(new, old []stat.Share) (p float64, exact bool)
+// An aboveTest is the p of the answer that new shares are above the old ones, and the test that it is of, with a place
+// for the units; empty: the one that is used by default.
+type aboveTest = func(new, old []stat.Share) (p float64, test string)
 
-// welchAbove is the p of the answer that the mean of new shares is above that of the old ones. exact: it is that of the
-// exact test which stat.MeansBeyond adds where none failed before.
-func welchAbove(new, old []stat.Share) (p float64, exact bool) {
-	now, before := sharesOf(new), sharesOf(old)
-	p, _, _ = stat.MeansBeyond(now, before, 1, false, [2]float64{})
-	failing := stat.OverZero(now)
-	return p, failing > 0 && stat.OverZero(before) == 0 && p == stat.Oftener(failing, len(now), len(before), 1)
+// welchAbove is the p of the answer that the mean of new shares is above that of the old ones at the level alpha: of
+// Welch's t, or of the exact test which stat.MeansBeyond adds where none failed before. Where shares are of two kinds,
+// as of a server that closes all connections in some trials, t errs too often. So a permutation must tell, too, where
+// there are enough trials for it to decide.
+func welchAbove(alpha float64) aboveTest {
+	return func(new, old []stat.Share) (float64, string) {
+		now, before := sharesOf(new), sharesOf(old)
+		p, _, _ := stat.MeansBeyond(now, before, 1, false, [2]float64{})
+		failing := stat.OverZero(now)
+		if stat.OverZero(before) == 0 {
+			if failing > 0 && p == stat.Oftener(failing, len(now), len(before), 1) {
+				return p, "exact test of how many %s had failures"
+			}
+			return p, ""
+		}
+		if p < alpha && permutationDecides(len(now), len(before), alpha) {
+			if by := min(1, 2*stat.PermutedMore(new, old)); by > p {
+				return by, "permutation of %s"
+			}
+		}
+		return p, ""
+	}
+}
+
+// permutationDecides reports whether the least p of a permutation of so many units, two-sided, is below a tenth of the
+// level, so that one of ten treatments may be told by it.
+func permutationDecides(n, m int, alpha float64) bool {
+	least := 2.0
+	for i := 1; i <= n; i++ {
+		least *= float64(i) / float64(m+i)
+	}
+	return least <= alpha/10
 }
 
 // judgeFailures gives each its verdict, as sharedHolm shares the error. Units, of which above has the p of a rise in
@@ -129,8 +155,8 @@ func welchAbove(new, old []stat.Share) (p float64, exact bool) {
 // else.
 func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above aboveTest,
 	confidence float64) []Failures {
-	p := [4][]float64{}  // of units and requests, and the same of those that no wait explains
-	exact := [2][]bool{} // of units, likewise
+	p := [4][]float64{}    // of units and requests, and the same of those that no wait explains
+	tests := [2][]string{} // of units, likewise
 	together := len(all)
 	for i := range all {
 		f := &all[i]
@@ -145,7 +171,7 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above a
 		}
 		for k := range 2 {
 			units, requests, by := f.rise(old, new, k == 1, above, 1-confidence)
-			p[2*k], p[2*k+1], exact[k] = append(p[2*k], units), append(p[2*k+1], requests), append(exact[k], by)
+			p[2*k], p[2*k+1], tests[k] = append(p[2*k], units), append(p[2*k+1], requests), append(tests[k], by)
 		}
 	}
 	for k := range p {
@@ -155,21 +181,21 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above a
 	for i := range all {
 		f := &all[i]
 		f.Verdict, f.P = stat.Contradicted, p[0][i]
-		rose, byExact := f.New.Of() > f.Old.Of(), exact[0][i]
+		rose, test := f.New.Of() > f.Old.Of(), tests[0][i]
 		switch {
 		case rose && f.Silent() && (!f.trials || p[1][i] < alpha):
 			f.Verdict = stat.Confirmed
 		case !(p[1][i] < alpha):
 		case p[2][i] < alpha && p[3][i] < alpha:
-			f.Verdict, f.P, byExact = stat.Confirmed, p[2][i], exact[1][i]
+			f.Verdict, f.P, test = stat.Confirmed, p[2][i], tests[1][i]
 		default:
 			f.Verdict, f.waits = stat.Undecided, f.P < alpha
 		}
 		switch {
 		case !rose:
 			f.Test = ""
-		case byExact:
-			f.Test = fmt.Sprintf("exact test of how many %s had failures", f.Units())
+		case test != "":
+			f.Test = fmt.Sprintf(test, f.Units())
 		}
 	}
 	return all
@@ -178,7 +204,7 @@ func judgeFailures(all []Failures, of func(i int) (old, new []Attempts), above a
 // rise is the p of a rise by units, and by requests; certain: without those that waiting for a CPU may have made late.
 // Of several treatments units are not asked where requests do not tell at the level alpha, since nothing is said then.
 func (f Failures) rise(old, new []Attempts, certain bool, above aboveTest, alpha float64) (units, requests float64,
-	exact bool) {
+	test string) {
 	var before, now [][]stat.Share
 	var totals sides
 	for k := range new {
@@ -188,15 +214,15 @@ func (f Failures) rise(old, new []Attempts, certain bool, above aboveTest, alpha
 	}
 	switch {
 	case stat.Pooled(totals.new).Of() <= f.Old.Of():
-		return 1, 1, false
+		return 1, 1, ""
 	case f.Together == 0:
-		units, exact = above(now[0], before[0])
-		return units, totals.p(), exact
+		units, test = above(now[0], before[0])
+		return units, totals.p(), test
 	}
 	if requests = totals.p(); requests >= alpha {
-		return 1, requests, false
+		return 1, requests, ""
 	}
-	return permutedWithin(now, before), requests, false
+	return permutedWithin(now, before), requests, ""
 }
 
 // least are the shares of requests that failed without those that waiting for a CPU may have made late, where programs

@@ -184,7 +184,7 @@ func TestFailuresOfAllTreatmentsTogether(t *testing.T) {
 				for i := range old {
 					x, y := stat.Pooled(new[i].Failed), stat.Pooled(old[i].Failed)
 					if x.Hits+y.Hits > 0 {
-						p, _ := welchAbove(new[i].Failed, old[i].Failed)
+						p, _ := welchAbove(0.05)(new[i].Failed, old[i].Failed)
 						units = append(units, p)
 						requests = append(requests, fisherMore(x.Hits, x.N, y.Hits, y.N))
 					}

@@ -30,14 +30,7 @@ func (r *Report) firstAsked(all [][]question) [][]question {
 // timeOf is the response that says how long a request takes: the RTT, or where requests are due at a rate, or
 // treatments connect for each, what has the wait for that in it, if it was measured.
 func (r *Report) timeOf(treatments []int) string {
-	var whole []string
-	if r.atRate(treatments) {
-		whole = append(whole, "response_time")
-	}
-	if r.connecting(treatments) {
-		whole = append(whole, "total_time", "response_time")
-	}
-	for _, response := range whole {
+	for _, response := range r.withWait(treatments) {
 		if slices.ContainsFunc(treatments, func(i int) bool {
 			_, ok := r.Cell(i, measure.Client, response)
 			return ok
@@ -46,6 +39,17 @@ func (r *Report) timeOf(treatments []int) string {
 		}
 	}
 	return "rtt"
+}
+
+// withWait are the responses that have a wait in them that no RTT of these treatments has, the best first.
+func (r *Report) withWait(treatments []int) (out []string) {
+	if r.atRate(treatments) {
+		out = append(out, "response_time")
+	}
+	if r.connecting(treatments) {
+		out = append(out, "total_time", "response_time")
+	}
+	return out
 }
 
 // atRate says that requests of some treatments are due at instants that no answer moves: their RTT begins when they
@@ -66,15 +70,19 @@ func (r *Report) connecting(treatments []int) bool {
 	})
 }
 
+// allRanked are the treatments that verdicts rank.
+func (r *Report) allRanked() (out []int) {
+	for _, g := range r.groups() {
+		out = append(out, g.treatments...)
+	}
+	return out
+}
+
 // MainResponse is the first, of those that a verdict answers, that was measured, and whether it is a time;
 // empty: none was. The time is that of timeOf.
 func (r *Report) MainResponse() (name string, time bool) {
 	all := slices.Clone(verdictOf)
-	var treatments []int
-	for _, g := range r.groups() {
-		treatments = append(treatments, g.treatments...)
-	}
-	if whole := r.timeOf(treatments); whole != "rtt" {
+	if whole := r.timeOf(r.allRanked()); whole != "rtt" {
 		all[0] = []question{{whole, "", measure.Client}}
 	}
 	for row, questions := range slices.Insert(all, 0, outagesOf) {

@@ -33,6 +33,7 @@ type History struct {
 	confirmed []history.Confirmation // what Confirm says of its series
 	pointless map[int]string         // runs of which a series has no point, and why
 	began     []Beginning
+	time      string // in the first sentence: what is not the time by which a report ranks, and why; empty: nothing
 }
 
 // ErrNoHistory says that results make no history.
@@ -42,7 +43,8 @@ var ErrNoHistory = errors.New("no history")
 var ErrUnreadable = errors.New("no history")
 
 // MakeHistory puts results into one history of a study (empty: the only one there is). What asks something else
-// than the newest result is left out. The terms say which responses; nil: the first that the study has, rtt if it does.
+// than the newest result is left out. The terms say which responses; nil: the time by which a report of the newest
+// ranks, or what it has instead.
 func MakeHistory(all []Past, studyName, by string, terms []advise.Term) (History, error) {
 	h := History{Study: studyName, By: by, pointless: map[int]string{}}
 	runs, err := h.runsOf(all)
@@ -210,11 +212,7 @@ func inRepository(runs []Past, label func(Past) string) []Past {
 func (h *History) collect(terms []advise.Term) {
 	newest := h.Runs[len(h.Runs)-1]
 	if terms == nil && len(newest.Figures) > 0 {
-		t := advise.Term{Response: newest.Figures[0].Response}
-		if slices.ContainsFunc(newest.Figures, func(f PastFigure) bool { return f.Response == "rtt" }) {
-			t.Response = "rtt"
-		}
-		terms = []advise.Term{t}
+		terms = h.headline(newest)
 	}
 	for _, f := range newest.Figures {
 		if !slices.ContainsFunc(terms, func(t advise.Term) bool { return t.Matches(f.Series) }) {

@@ -149,7 +149,7 @@ func (h History) answer() string {
 	if s := history.Suspects(h.Series); s > 0 {
 		text += "; " + plural.Count(s, "suspect") + " to confirm"
 	}
-	return text + h.nowFailing() + h.withoutPoints()
+	return text + h.nowFailing() + h.withoutPoints() + h.time
 }
 
 // ResponseWords are the response of a series, and what its figures are of where requests failed.

@@ -34,6 +34,8 @@ type Past struct {
 	Doubts   []string      // about a confirmation
 	Trials   int           // valid ones
 	Took     time.Duration // all trials
+	Time     string        // the response that a report of it ranks times by
+	Lacks    string        // which would be this one, had it been measured; empty: it is Time
 	Attempts []string      // which of them failed for what the programs did, of each treatment
 
 	asking     *asking           // of a service that edgegauge does not start, in no version
@@ -62,6 +64,7 @@ func PastOf(r *Report, c *Confirms) Past {
 			p.Trials++
 		}
 	}
+	p.Time, p.Lacks = r.timeAndLack()
 	if len(r.Damage) > 0 {
 		p.Failed = DamageText(r.Damage)
 		return p

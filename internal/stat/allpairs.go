@@ -16,7 +16,8 @@ import (
 // standard deviation below the lower quartile of all pairs' is replaced by that
 // quartile: without it, the pair that looks quietest by chance decides (SAM,
 // Tusher et al. 2001, adds such a constant for the same reason). A few noisy
-// treatments do not move the quartile.
+// treatments do not move the quartile. Of three blocks it is the median, and of two the upper quartile: where trials
+// fall into two kinds, all of a treatment may be of one kind by chance, and of many pairs a quarter are such.
 //
 // Three treatments have three pairs, of which no quartile can be replaced: each has
 // its own deviation, where the studentized range has one for all, and the largest
@@ -35,7 +36,7 @@ type AllPairs struct {
 
 	values [][]float64
 	hidden []float64           // of each treatment: see Hide
-	usual  float64             // lower quartile of the variances of the pairs' differences
+	usual  [4]float64          // quartiles of the variances of the pairs' differences, the lower at 1
 	limits map[float64]float64 // critical, by degrees of freedom: pairs of as many blocks share one
 }
 
@@ -79,7 +80,7 @@ func (p *AllPairs) Hide(off []float64) {
 	}
 }
 
-func (p *AllPairs) usualVariance() float64 {
+func (p *AllPairs) usualVariance() (quartiles [4]float64) {
 	var all []float64
 	for i := range p.values {
 		for j := range i {
@@ -88,11 +89,25 @@ func (p *AllPairs) usualVariance() float64 {
 			}
 		}
 	}
-	if len(all) == 0 {
-		return 0
-	}
 	slices.Sort(all)
-	return all[(len(all)-1)/4]
+	for i := range quartiles {
+		if len(all) > 0 {
+			quartiles[i] = all[(len(all)-1)*i/4]
+		}
+	}
+	return quartiles
+}
+
+// variance is that by which a pair of these differences is judged.
+func (p *AllPairs) variance(d []float64) float64 {
+	quartile := 1
+	switch len(d) {
+	case 2:
+		quartile = 3
+	case 3:
+		quartile = 2
+	}
+	return max(varianceOf(d), p.usual[quartile])
 }
 
 // differences are those of the blocks both have, on the scale of the test, and
@@ -192,7 +207,7 @@ func (p *AllPairs) Interval(i, j int) (Comparison, error) {
 	n := len(d)
 	center := meanOf(d)
 	c := Comparison{N: [2]int{n, n}, Confidence: p.Confidence, P: math.NaN(), DF: math.NaN(), log: p.Log, center: center,
-		sd: math.Sqrt(max(varianceOf(d), p.usual)), se: math.Sqrt(max(varianceOf(d), p.usual) / float64(n)),
+		sd: math.Sqrt(p.variance(d)), se: math.Sqrt(p.variance(d) / float64(n)),
 		Method: fmt.Sprintf("paired by block, simultaneous over all pairs of %d treatments (%s)", len(p.values),
 			map[bool]string{true: "Bonferroni", false: "studentized range"}[len(p.values) == 3])}
 	half := 0.0

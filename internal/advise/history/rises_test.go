@@ -131,6 +131,10 @@ func TestRisesOfEquals(t *testing.T) {
 		}{
 			{"0.1 %", func(int) float64 { return 0.001 }, RiseLevel},
 			{"3 %", func(int) float64 { return 0.03 }, RiseLevel},
+			{"1 %", func(int) float64 { return 0.01 }, RiseLevel},
+			{"all connections of 3 of 10 trials", func(int) float64 {
+				return map[bool]float64{true: 8. / 30}[r.IntN(10) < 3]
+			}, RiseLevel},
 			{"a trial's together", func(int) float64 { return map[bool]float64{true: 0.5}[r.IntN(4) == 0] }, RiseLevel},
 		} {
 			said := 0
