@@ -19,7 +19,7 @@ func TestLimitsBodyAtARunningService(t *testing.T) {
 	}))
 	defer s.Close()
 	o.write(t, "body.txt", strings.Repeat("x", 100))
-	for _, devices := range []string{"requests: 2\n", "devices: 2\nperiod: 100ms\nduration: 300ms\nfailures: 0%\n"} {
+	for _, devices := range []string{"requests: 2\n", "devices: 2\nperiod: 100ms\nduration: 300ms\nfailures: 0%\nlateness: 10s\n"} {
 		text := "study: s\nserver: {url: \"" + s.URL + "\"}\nrequest: {method: POST, body_file: body.txt}\nretries: 0\n" +
 			"design: {replications: 1}\n" + devices
 		o.write(t, "s.yaml", text+"limits: {body: 99B}\n")

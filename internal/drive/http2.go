@@ -2,6 +2,7 @@ package drive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -272,8 +273,8 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 			err = w.take(h[3], h[4], binary.BigEndian.Uint32(h[5:])&http2Most, h[http2HeaderBytes:http2HeaderBytes+size])
 		}
 		if ofStream(err) {
-			failed, err = err, nil
-			w.abandon(failed)
+			w.abandon(err)
+			failed, err = cmp.Or(failed, err), nil // a body that is not read to its end lacks bytes in its trailer
 		}
 		if err != nil && w.stream.whole { // what follows a response is no fault of it
 			w.goingAway = true

@@ -12,7 +12,7 @@ import (
 func TestCallerAllocatesNothing(t *testing.T) {
 	for _, name := range []service.Name{service.Monitor, service.Sort, service.Echo} {
 		for _, enc := range codec.Encodings() {
-			c := &caller{name: name, encoding: enc}
+			c := &caller{name: name, encoding: enc, limit: 1 << 20}
 			service.Make(name, 1, 16, service.Width{}, &c.request)
 			var err error
 			if c.check, err = service.NewChecker(name, &c.request); err != nil {
