@@ -25,7 +25,8 @@ func (b *builder) fix(p pair) {
 	before := len(b.errs.list)
 	sets, ok := b.assign(p.key, p.value)
 	b.broken = b.broken || !ok
-	if !ok && p.value.kind == list && !slices.Contains(groups, p.key.Text) { // several values make a factor
+	isList := p.key.Text == "leave_out" || slices.Contains(groups, p.key.Text)
+	if !ok && p.value.kind == list && !isList { // several values make a factor
 		for i := before; i < len(b.errs.list); i++ {
 			if e := b.errs.list[i]; e.Pos == p.value.pos {
 				e.Advice += fmt.Sprintf("; or, to compare several, factors: {%s: %s}", p.key.Text, p.value.scalars())
