@@ -62,7 +62,7 @@ var mistakes = []mistake{
 	{"probe http://127.0.0.1:1/ --timeout soon", "", `"soon" is not a duration; write, for example, --timeout 5s`},
 	{"probe http://127.0.0.1:1/ --requests 10k", "", `"10k" is not a whole number; write, for example, --requests 100`},
 	{"probe http://127.0.0.1:1/ --method", "", "--method needs a value"},
-	{"probe http://127.0.0.1:1/ --qos 5", "", "write 0, 1 or 2"},
+	{"probe mqtt://127.0.0.1:1 --topic a --response-topic b --qos 5", "", "write 0, 1 or 2"},
 	{"probe http://127.0.0.1:1/ --protocol gopher", "", "write http/1.1, h2, grpc or h3"},
 	{"probe http://127.0.0.1:1/ --match (", "", "is not a regular expression: missing closing )"},
 	{"probe http://127.0.0.1:1/ --body nothing.json", "", "nothing.json cannot be read: no such file"},

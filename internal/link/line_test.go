@@ -351,10 +351,7 @@ func runLab(t *testing.T, tun, shaper string, attr *syscall.SysProcAttr) string 
 	t.Helper()
 	capable(t)
 	self, _ := os.Executable()
-	dir := t.TempDir()
-	for d := dir; d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
-		os.Chmod(d, 0o755)
-	}
+	dir := openDir(t)
 	exe := filepath.Join(dir, "lab")
 	b, err := os.ReadFile(self)
 	if err == nil {
@@ -386,16 +383,24 @@ func runLab(t *testing.T, tun, shaper string, attr *syscall.SysProcAttr) string 
 	return said
 }
 
+// openDir is a folder of the test's that anyone can enter. What is above it is not this test's to change.
+func openDir(t *testing.T) string {
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 func nobody() *syscall.Credential { return &syscall.Credential{Uid: 65534, Gid: 65534} }
 
 // node makes a TUN device of the given mode in a folder anyone can enter.
 func node(t *testing.T, mode uint32) string {
 	t.Helper()
 	capable(t)
-	dir := t.TempDir()
-	for d := dir; d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
-		os.Chmod(d, 0o755)
-	}
+	dir := openDir(t)
 	path := filepath.Join(dir, "tun")
 	if err := unix.Mknod(path, unix.S_IFCHR|mode, int(unix.Mkdev(10, 200))); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestWeCallGRPCServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for x := range record.Exchanges() {
-		if x.Failure != "gRPC status 12 (UNIMPLEMENTED)" {
+		if !strings.HasPrefix(x.Failure, "gRPC status 12 (UNIMPLEMENTED)") { // and what the server says of it
 			t.Errorf("a method that is not there: %q", x.Failure)
 		}
 	}
