@@ -60,7 +60,7 @@ func TestMourner(t *testing.T) {
 func killedTest(t *testing.T, name, what, together string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run", name)
-	cmd.Env = append(os.Environ(), "EDGEGAUGE_MOURNED="+what, "TMPDIR="+t.TempDir(), // it cannot clean up
+	cmd.Env = append(os.Environ(), "EDGEGAUGE_MOURNED="+what, "TMPDIR="+t.TempDir(), "GOTMPDIR=", // it cannot clean up
 		"EDGEGAUGE_TOGETHER="+together)
 	if out, err := cmd.CombinedOutput(); err == nil {
 		t.Fatalf("it was not killed: %s", out)

@@ -97,6 +97,11 @@ func TestWhatFollowsAReset(t *testing.T) {
 			return binary.BigEndian.AppendUint32(b, 0)
 		}, 10, 0, 10, 10},
 		{"sends too much", func(s uint32) []byte { return body(s, 100) }, 10, 0, 1, 10},
+		{"sends too much, and a trailer", func(s uint32) []byte { // the reason is the first: what is not read is not lacking
+			b := append(appendFrame(nil, 7, frameHeaders, flagEndHeaders, s), 0x88, 0x0f, 0x0d, 3, '1', '0', '0')
+			b = append(appendFrame(b, 100, frameData, 0, s), make([]byte, 100)...)
+			return append(appendFrame(b, 5, frameHeaders, flagEndHeaders|flagEndStream, s), 0, 1, 'x', 1, 'y')
+		}, 10, 0, 1, 10},
 		{"is at fault", func(s uint32) []byte { return appendFrame(nil, 0, framePush, 0, s) }, 10, 0, 10, 10},
 	} {
 		for _, s := range []Spec{{Concurrency: 1}, {Concurrency: 2}} {
@@ -114,6 +119,9 @@ func TestWhatFollowsAReset(t *testing.T) {
 			for _, w := range why {
 				if w == "" {
 					failed--
+				}
+				if w != "" && strings.Contains(tt.what, "too much") && !strings.Contains(w, "body larger than") {
+					t.Errorf("a server that %s: %q", tt.what, w)
 				}
 			}
 			if s.Concurrency == 2 { // which connection asks how often is chance
