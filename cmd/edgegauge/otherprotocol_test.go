@@ -10,7 +10,7 @@ import (
 )
 
 // What a server does not speak is said by probe and by a study, with what to write instead.
-func TestServersOfAnotherTongue(t *testing.T) {
+func TestServersOfAnotherProtocol(t *testing.T) {
 	t.Parallel()
 	o := newOwn(t)
 	plain := httptest.NewServer(http.NotFoundHandler())

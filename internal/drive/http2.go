@@ -234,8 +234,8 @@ func (w *http2Conn) space() []byte {
 	return w.in[w.n:]
 }
 
-// otherTongue says what a server speaks that begins with what is no HTTP/2.
-func (w *http2Conn) otherTongue() error {
+// otherProtocol says what a server speaks that begins with what is no HTTP/2.
+func (w *http2Conn) otherProtocol() error {
 	if b := w.in[:w.n]; !w.settled && speaksTLS(b) {
 		return errSpeaksTLS
 	}
@@ -258,7 +258,7 @@ func (w *http2Conn) got(n int, _ time.Duration) (bool, error) {
 	w.n += n
 	at := 0
 	var failed error // the stream, alone
-	if err := w.otherTongue(); err != nil {
+	if err := w.otherProtocol(); err != nil {
 		return false, err
 	}
 	for w.n-at >= http2HeaderBytes {

@@ -271,7 +271,7 @@ func (m *multiplexer) take() {
 	}
 	w := m.w
 	w.n += n
-	if err := w.otherTongue(); err != nil {
+	if err := w.otherProtocol(); err != nil {
 		m.fail(err)
 		return
 	}
